@@ -64,7 +64,7 @@ class ProbeBuildHook(BuildHookInterface[Any]):
         made = []
         for arch in ARCHES.values():
             target = home / probe_name(arch)
-            if not _is_own(arch) and shutil.which(arch.compiler) is None:
+            if not arch.is_host and shutil.which(arch.compiler) is None:
                 target.unlink(missing_ok=True)  # of an earlier source
                 continue
             build_probe(root / "probe", target, compiler_for(arch))
@@ -86,7 +86,7 @@ def build_release(root: Path, arch: Arch, home: Path) -> list[Path]:
     for of in ARCHES.values():
         build_probe(root / "probe", home / probe_name(of), compiler_for(of))
     # libbpf is there for this machine only.
-    if _is_own(arch) and not build_bpf(root / "bpf", home / BPF, compiler_for(arch)):
+    if arch.is_host and not build_bpf(root / "bpf", home / BPF, compiler_for(arch)):
         raise SystemExit(f"lsmeter: a wheel has {BPF}: install {PACKAGES[BPF]}")
     for recipe in shipped_plugins():
         _compile(recipe, home, compiler_for(arch))
@@ -123,10 +123,6 @@ def build_bpf(source: Path, target: Path, compiler: str) -> bool:
             raise SystemExit(f"lsmeter: the BPF programs could not be built\n{_why(done)}")
         _place(Path(output) / BPF, target)
     return True
-
-
-def _is_own(arch: Arch) -> bool:
-    return arch.uname == os.uname().machine
 
 
 def _compile(recipe: Recipe, home: Path, compiler: str) -> None:

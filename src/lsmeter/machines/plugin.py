@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +29,7 @@ from lsmeter.core.errors import BootError, BuildError, InfrastructureError, Lsme
 from lsmeter.core.inputs import read_file
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Conditions, Kernel, Setup
-from lsmeter.core.model.arch import ARCHES, Arch, EntryCode, Kind
+from lsmeter.core.model.arch import ARCHES, Arch, EntryCode, Kind, arch_of_host
 from lsmeter.core.scratch import scratch
 from lsmeter.core.storage import cache_dir, is_sealed, reading, write_sealed
 from lsmeter.guest.conclude import clean_lines, tail
@@ -63,7 +62,8 @@ _locks: dict[str, asyncio.Lock] = {}
 
 def build_plugin(name: str, qemu_version: str, *, build: bool = True) -> Program:
     """Return the plugin of the folder `name`; without build, named where it would be compiled."""
-    return _built(plugin_recipe(name, plugin_interface(qemu_version)), build=build)
+    recipe = plugin_recipe(name, plugin_interface(qemu_version))
+    return _built(recipe, compiler_for(arch_of_host()), build=build)
 
 
 def kallsyms_init(arch: Arch) -> Program:
@@ -71,7 +71,7 @@ def kallsyms_init(arch: Arch) -> Program:
     return _built(kallsyms_recipe(arch), compiler_for(arch))
 
 
-def _built(recipe: Recipe, compiler: str = "", *, build: bool = True) -> Program:
+def _built(recipe: Recipe, compiler: str, *, build: bool = True) -> Program:
     """Return what was shipped with this package, is in the cache, or is compiled now."""
     if (shipped := SHIPPED / recipe.name).is_file():
         return Program(shipped, recipe.sha256)
@@ -81,7 +81,6 @@ def _built(recipe: Recipe, compiler: str = "", *, build: bool = True) -> Program
     with scratch("plugin") as folder:
         output = folder / "built"
         try:
-            compiler = compiler or os.environ.get("CC", "cc")
             process.output([compiler, "-o", str(output), *recipe.arguments])
         except LsmeterError as error:
             raise BuildError(
@@ -153,11 +152,12 @@ async def _ask_guest(kernel: Kernel, limits: Limits) -> bytes:
     limits = replace(limits, silence_s=_SILENCE_S, results_bytes=MAX_TEXT_BYTES)
     capture = await run_guest(guest, base(kallsyms_init(arch).path.read_bytes()), limits)
     if not capture.results.endswith(_END):
+        needs = ("CONFIG_KALLSYMS", "CONFIG_PROC_FS", arch.bulk_needs)
         how = f"{capture.ending.value} after {capture.wall_s:.0f} s"
         raise BootError(
             f"a guest of {kernel.name} did not list its symbols ({how})",
-            hint=f"attribution needs CONFIG_KALLSYMS, CONFIG_PROC_FS{arch.bulk_needs}, or a "
-            "System.map beside the image",
+            hint=f"attribution needs {', '.join(filter(None, needs))}, or a System.map beside the "
+            "image",
             log_tail=tail(clean_lines(capture.console + b"\n" + capture.stderr.encode())),
         )
     return capture.results.removesuffix(_END)

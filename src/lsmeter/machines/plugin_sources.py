@@ -87,8 +87,7 @@ def kallsyms_recipe(arch: Arch) -> Recipe:
 
 def compiler_for(arch: Arch) -> str:
     """Return the compiler of this machine, or the one for another architecture."""
-    own = arch.uname == os.uname().machine
-    return os.environ.get("CC", "cc") if own else arch.compiler
+    return os.environ.get("CC", "cc") if arch.is_host else arch.compiler
 
 
 def shipped_plugins() -> Iterator[Recipe]:

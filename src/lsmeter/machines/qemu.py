@@ -115,8 +115,8 @@ def command_here(guest: Description) -> tuple[str, ...]:
     """
     if guest.arch.boards[guest.boot_protocol].seabios:
         version = int(qemu_version(guest.arch).partition(".")[0])
-        guest = replace(guest, seabios=version >= _SEABIOS)
-        guest = replace(guest, acpi=not _SEABIOS <= version < _ACPI)
+        acpi = not _SEABIOS <= version < _ACPI
+        guest = replace(guest, seabios=version >= _SEABIOS, acpi=acpi)
     return qemu_command(guest)
 
 

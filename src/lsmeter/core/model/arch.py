@@ -105,6 +105,11 @@ class Arch:
     exit_code: int = 0  # of QEMU then
 
     @property
+    def is_host(self) -> bool:
+        """Whether this machine is one."""
+        return self.uname == platform.machine()
+
+    @property
     def suffix(self) -> str:
         """What names have that need the architecture; x86-64's are as before there was another."""
         return "" if self is X86_64 else f"-{self.name}"
@@ -207,7 +212,7 @@ X86_64 = Arch(
     },
     results="isa-serial,chardev={},iobase=0x2f8,irq=3",
     bulk="isa-debugcon,chardev={},iobase=0xe9",
-    bulk_needs=", CONFIG_X86_IOPL_IOPERM",
+    bulk_needs="CONFIG_X86_IOPL_IOPERM",
     console="console=ttyS0",
     # The board has nothing that resets it: after a second of tries the kernel would run the
     # firmware in place, and loop in the kernel's wiped image as often as not. A triple fault
@@ -285,7 +290,7 @@ def find_arch(name: str, *, where: str) -> Arch:
 
 def arch_of_host() -> Arch:
     """Return the architecture of this machine; that of x86-64 where lsmeter has none for it."""
-    return next((arch for arch in ARCHES.values() if arch.uname == platform.machine()), X86_64)
+    return next((arch for arch in ARCHES.values() if arch.is_host), X86_64)
 
 
 _SEVERAL = re.compile(r"debian:[^:]*")  # names of kernels that exist for each
