@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,11 @@ import zstandard
 
 from lsmeter.catalogue.setups import parse_setup
 from lsmeter.catalogue.workloads import load_workload
+from lsmeter.core.model.workload import Workload
+from lsmeter.measure.results.directory import read_run
 from lsmeter.measure.tasks.workload import once_titles
 from lsmeter.questions.cost.data import schema
+from lsmeter.questions.workload.figures import compare_workloads
 from tests.cli.conftest import CAPTURES
 from tests.cli.test_replay import FINE, measured
 from tests.conftest import Done, Lsmeter
@@ -310,3 +314,57 @@ def test_a_stored_run_says_the_same_whatever_is_planned_today(
     assert after == before
     shown = web("report", "run", "--all").out
     assert re.split("Summary|Note:", tables)[0].strip() in shown
+
+
+def test_two_runs_of_a_service_are_compared_and_judged(
+    web: Lsmeter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert measured(web, *WEB, run="after").code == 0
+    for home in own_captures(web, monkeypatch).glob("selinux-enforcing/workload-*/tally.zst"):
+        text = zstandard.decompress(home.read_bytes(), 1 << 24)
+        cheaper = re.sub(rb"(service kernel selinux) \d+", rb"\1 0", text)
+        assert cheaper != text
+        home.write_bytes(zstandard.compress(cheaper))
+    assert measured(web, *WEB, "--fresh", run="before").code == 0
+    found = json.loads(web("compare", "before", "after", "--format", "json").out)
+    jsonschema.validate(found["comparisons"], schema()["properties"]["comparisons"])
+    said = {(item["setup"], item["control"]): set[str]() for item in found["comparisons"]}
+    for item in found["comparisons"]:
+        said[item["setup"], item["control"]].add(item["verdict"])
+    assert said == {
+        ("capability", False): {"equivalent"},
+        ("capability", True): {"equivalent"},
+        ("selinux-enforcing", False): {"slower"},
+        ("selinux-enforcing", True): {"equivalent"},
+    }
+    moved = found["sides"]["overhead_changes"]
+    assert {item["setup"] for item in moved if item["overhead_change"] > 0.01} == {
+        "selinux-enforcing"
+    }
+    shown = " ".join(web("compare", "before", "after").out.split())
+    assert "instructions a request" in shown
+    assert "Controls (static-user concurrency=1, missing-user concurrency=1) unchanged" in shown
+    assert web("gate", "before", "after").code == 1
+    assert web("gate", "after", "before").code == 0
+    exported = [
+        json.loads((web.home / name).read_text())
+        for name, words in {"a": ("compare", "before", "after"), "b": ("report", "after")}.items()
+        if web(*words, "-f", "bmf", "-o", name).code == 0
+    ]
+    assert exported[1].keys() < exported[0].keys()
+    assert all("mean-insns" in item for each in exported for item in each.values())
+    first, then = (read_run(web.home / name) for name in ("before", "after"))
+    cells = [
+        replace(item, task=replace(item.task, workload=asked_for_more(item.task.workload)))
+        for item in first.manifest.cells
+    ]
+    other = replace(first, manifest=replace(first.manifest, cells=tuple(cells)))
+    apart = compare_workloads(other, then)
+    assert apart.compared == ()
+    assert len([x for x in apart.problems if "asked for other units" in x.title]) == 4
+
+
+def asked_for_more(workload: Workload | None) -> Workload | None:
+    return workload and replace(
+        workload, batches=tuple(replace(item, units=item.units + 1) for item in workload.batches)
+    )

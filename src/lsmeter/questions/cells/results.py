@@ -11,7 +11,7 @@ from lsmeter.core.model.conclusion import Comparison, Estimate, Number
 from lsmeter.tables.results import Quantity, Result, Results, Status
 from lsmeter.tables.values import change
 
-_Bounds = tuple[float, float | None, float | None]
+Bounds = tuple[float, float | None, float | None]  # a value, and between what it lies
 
 
 def measured_results(
@@ -19,10 +19,12 @@ def measured_results(
     comparisons: Iterable[Comparison],
     problems: Iterable[Problem],
     made: tuple[Sequence[Kernel], str, str],
+    means: Iterable[tuple[Place, Benchmark, Bounds]] = (),
 ) -> Results:
     """Return a result for each estimate, for each comparison without one, and for each problem.
 
-    made: the kernels, the date, and the instrument's unit.
+    made: the kernels, the date, and the instrument's unit. means, with their bounds, are of what
+    has no estimates.
     """
     kernels, created, unit = made
     said = {(item.place, item.benchmark.id): item for item in comparisons}
@@ -30,8 +32,12 @@ def measured_results(
     for item in estimates:
         compared = said.pop((item.place, item.benchmark.id), None)
         items.append(_result(item.place, item.benchmark, _numbers(item), unit, compared))
+    for place, benchmark, bounds in means:
+        compared = said.pop((place, benchmark.id), None)
+        items.append(_result(place, benchmark, [(Number.MEAN, bounds)], unit, compared))
     for (place, _), compared in said.items():
-        only = {Number.TYPICAL: (compared.value, None, None)}
+        number = Number.TYPICAL if compared.has_typical else compared.decided_by
+        only = {number: (compared.decided.value, None, None)}
         items.append(_result(place, compared.benchmark, only.items(), unit, compared))
     for each in problems:
         where = Place(each.kernel, each.setup, each.suite, "", "")
@@ -40,7 +46,7 @@ def measured_results(
     return Results(tuple(items), tuple(kernels), created)
 
 
-def _numbers(item: Estimate) -> Iterator[tuple[Number, _Bounds]]:
+def _numbers(item: Estimate) -> Iterator[tuple[Number, Bounds]]:
     yield Number.TYPICAL, (item.centre, item.low, item.high)
     for number, found in ((Number.MEAN, item.mean), (Number.WHOLE, item.whole)):
         if found is not None:
@@ -50,7 +56,7 @@ def _numbers(item: Estimate) -> Iterator[tuple[Number, _Bounds]]:
 def _result(
     place: Place,
     benchmark: Benchmark,
-    numbers: Iterable[tuple[Number, _Bounds]],
+    numbers: Iterable[tuple[Number, Bounds]],
     unit: str,
     compared: Comparison | None,
 ) -> Result:

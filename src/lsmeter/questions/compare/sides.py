@@ -16,6 +16,7 @@ from lsmeter.core.model.conclusion import Change, Comparison, Number, Verdict
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.cells import cell_results, pair_places, within_run
 from lsmeter.questions.cost import findings
+from lsmeter.questions.workload.figures import find_workloads, has_workloads
 
 _Numbers = Mapping[tuple[Place, str], Benchmark]
 
@@ -168,23 +169,29 @@ def overhead_changes(before: RunData, after: RunData) -> tuple[OverheadChange, .
     """
     alike, base = pair_places(before.manifest, after.manifest), after.manifest.baseline_setup
     rebased = replace(before.manifest, baseline_setup=base)
-    first = within_run(rebased, cell_results(replace(before, manifest=rebased)))
+    first = _overheads(replace(before, manifest=rebased))
     known = {(alike(item.place), item.benchmark.id): item for item in first}
     return tuple(
         OverheadChange(item.place, item.benchmark, old, item, number)
-        for item in within_run(after.manifest, cell_results(after))
+        for item in _overheads(after)
         if (old := known.get((alike(item.place), item.benchmark.id))) is not None
         for number in Number
         if all(side.has(number) for side in (old, item))
     )
 
 
+def _overheads(run: RunData) -> tuple[Comparison, ...]:
+    """Compare each setup with the baseline, of calls and of services."""
+    services = find_workloads(run).compared if has_workloads(run) else ()
+    calls = within_run(run.manifest, cell_results(run))
+    return (*calls, *(item.comparison for item in services))
+
+
 def _measured(run: RunData, alike: Callable[[Place], Place]) -> _Numbers:
-    return {
-        (alike(item.place), item.benchmark.id): item.benchmark
-        for result in cell_results(run)
-        for item in result.estimates
-    }
+    each = [(item.place, item.benchmark) for cell in cell_results(run) for item in cell.estimates]
+    if has_workloads(run):
+        each += [(item.place, item.benchmark) for item in find_workloads(run).measured]
+    return {(alike(place), benchmark.id): benchmark for place, benchmark in each}
 
 
 def _only(here: _Numbers, there: _Numbers) -> Only:

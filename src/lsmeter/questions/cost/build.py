@@ -40,6 +40,7 @@ from lsmeter.questions.cost.model import Report, SetupFacts
 from lsmeter.questions.events.figures import event_cells
 from lsmeter.questions.time.calibration import Calibration
 from lsmeter.questions.time.figures import predict
+from lsmeter.questions.workload.figures import compare_workloads, has_workloads
 
 _OF_THE_MANIFEST = (
     *("created", "lsmeter_version", "command", "instrument", "baseline_setup", "margin"),
@@ -131,8 +132,9 @@ def compare_runs(before: RunData, after: RunData) -> Report:
         for old in baselines
         if alike(old.cell.place) == alike(new.cell.place)
     ]
-    for run, cells in ((before, baselines), (after, tested)):
-        if run.manifest.cells and not cells:
+    served = [has_workloads(run) for run in (before, after)]
+    for run, cells, of in zip((before, after), (baselines, tested), served, strict=True):
+        if run.manifest.cells and not cells and not of:
             raise UsageError(
                 f"{run.title}: it has no benchmarks that can be compared",
                 hint=f"lsmeter report {run.title} shows what it has",
@@ -148,11 +150,16 @@ def compare_runs(before: RunData, after: RunData) -> Report:
     found = judged(
         second, (item for old, new in pairs for item in compare_cells(old, new, second.margin))
     )
+    services = compare_workloads(before, after) if all(served) else None
+    told = () if services is None else services.problems
+    more = () if services is None else services.comparisons
+    per = {} if services is None else {x.place.suite: x.unit for x in services.measured}
     return replace(
         report,
         title=f"{before.name} (baseline) against {after.name}",
-        comparisons=found,
-        problems=(*marked, *report.problems),
+        comparisons=(*found, *more),
+        per=per,
+        problems=tuple(dict.fromkeys((*marked, *report.problems, *told))),
         warnings=(
             *report.warnings,
             *(f"{before.name}: {text}" for text in warnings(before)),

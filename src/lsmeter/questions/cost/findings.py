@@ -141,8 +141,9 @@ class Medians(NamedTuple):
         whole = ["whole cost not measured"] if words.repeats else []
         if self.whole is not None:
             whole = [f"whole cost {percent(self.whole)}"]
-        mean = [] if self.mean is None else [f"{words.mean} {percent(self.mean)}"]
-        return ", ".join((f"{words.typical} {percent(self.typical)}", *mean, *whole))
+        named = ((words.typical, self.typical), (words.mean, self.mean))
+        said = [f"{name} {percent(share)}" for name, share in named if share is not None]
+        return ", ".join((*said, *whole))
 
 
 def medians(items: Sequence[Comparison]) -> Medians:
@@ -419,8 +420,8 @@ def changed_controls(report: Report, found: Iterable[Comparison]) -> Iterator[st
 
 
 def _still(item: Comparison) -> bool:
-    """No other typical count, and nothing that is beyond the margin; of times, no verdict."""
-    same = item.typical.difference == 0 or item.tests is not None
+    """No other typical count, and nothing beyond the margin; without such a count, no verdict."""
+    same = item.typical.difference == 0 or item.tests is not None or not item.has_typical
     return same and item.verdict not in _MOVED
 
 

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from lsmeter.catalogue.studies import Published
 from lsmeter.core.model import Kernel, Problem
@@ -68,6 +69,9 @@ class Report:
     looks: Looks | None = None  # of a run that grew until its verdicts stood
     beside: tuple[Published, ...] = ()  # printed values of studies that were named
     every_call: tuple[str, ...] = ()  # setups that add to every system call, those of controls too
+    per: Mapping[str, str] = field(
+        default_factory=dict
+    )  # of suites of services: {"web": "request"}
 
     @property
     def again(self) -> tuple[Comparison, ...]:

@@ -175,7 +175,7 @@ def legend(report: Report, rows: Iterable[Iterable[Value]]) -> str:
         MISSING: "no number (see problems)",
     }
     said = [f"{mark} {words}" for mark, words in meanings.items() if mark in cells]
-    hidden = left_out(report.comparisons, report.words)
+    hidden = left_out(report.comparisons, report.words, report.per)
     more = f" Equivalent leaves out {hidden}." if marks[Verdict.EQUIVALENT] in cells else ""
     return f"{', '.join(said)}.{more if hidden else ''}" if said else ""
 
@@ -203,7 +203,15 @@ def baseline(report: Report, grids: tuple[Grid, ...]) -> str:
 def sizes(report: Report) -> str:
     """Say how much was measured: 61 benchmarks, 100 samples each from 2 boots of every setup."""
     if not report.estimates:
-        return "no estimates"
+        served = [
+            item
+            for item in report.comparisons
+            if item.place.suite in report.per and not item.benchmark.control
+        ]
+        kinds = len({(item.place.suite, item.benchmark.id) for item in served})
+        units = " or ".join(sorted({f"{report.per[item.place.suite]}s" for item in served}))
+        cycles = _span([item.cycles for item in served]) if served else ""
+        return f"{many(kinds, 'benchmark')}, {cycles} {units} each" if served else "no estimates"
     kinds = len({(e.benchmark.suite, e.benchmark.id) for e in report.estimates})
     boots = _span([e.evidence.boots for e in report.estimates])
     samples = _span([e.evidence.samples for e in report.estimates])
@@ -258,7 +266,8 @@ def summarise(report: Report, grid: Grid, index: int, *, short: bool = False) ->
     if usable and not findings.untouched(grid, index):
         counts = verdicts([c for c in grid.comparisons(index) if not c.benchmark.control])
         brief = _sentence(report, grid, index, usable, counts)
-        first = f"{brief} ({numbers.unit_word(report.unit)} a call)."
+        per = report.per.get(grid.place.suite, "call")
+        first = f"{brief} ({numbers.unit_word(report.unit)} a {per})."
         more = (f"{counts.capitalize()}.", *_more(report, grid, index, usable))
     return Summary(
         grid,
@@ -294,22 +303,23 @@ def _sentence(report: Report, grid: Grid, index: int, usable: list[Comparison], 
     Of a setup compared with itself: what came of that, and what moved most. Means and whole
     costs are named where they differ from what is typical by over the margin.
     """
-    typical, *others = findings.medians(usable)
-    names = zip(others, (report.words.mean, "whole cost"), strict=True)
+    typical, mean, whole = findings.medians(usable)
+    middle = mean if typical is None else typical
+    names = zip((mean, whole), (report.words.mean, "whole cost"), strict=True)
     apart = [
         f"{name} {percent(share)}"
         for share, name in names
-        if share is not None and abs(share - (typical or 0.0)) > report.margin
+        if share is not None and abs(share - (middle or 0.0)) > report.margin
     ]
     beside = f" ({', '.join(apart)})" * bool(apart)
     column = grid.columns[index]
     if column.setup == column.baseline_setup:
         far = findings.most(usable, report.margin)
         moved = f", largest deviation {percent(far.overhead)}: {_which(far)}" if far else ""
-        return f"{counts}; median {percent(typical)}{beside}{moved}"
+        return f"{counts}; median {percent(middle)}{beside}{moved}"
     over = "" if column.baseline_setup in column_title(grid, column) else column.baseline_setup
     base = f" over {over}" * bool(over)
-    return f"median {percent(typical)}{base}{beside}{_range(usable, report.margin)}"
+    return f"median {percent(middle)}{base}{beside}{_range(usable, report.margin)}"
 
 
 def _which(part: findings.Part) -> str:

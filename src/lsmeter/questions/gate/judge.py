@@ -165,7 +165,7 @@ def judge(before: RunData, after: RunData, rules: Sequence[Rule]) -> Judgement:
         )
         for rule in dict.fromkeys(rules)
     )
-    hidden = left_out(report.comparisons, report.words)
+    hidden = left_out(report.comparisons, report.words, report.per)
     notes = [f"not covered: {hidden}"] if hidden else []
     notes += report.notes
     return Judgement(applied, report.unit, report.problems, tuple(notes), report)

@@ -11,12 +11,14 @@ from itertools import chain
 from typing import Any
 
 from lsmeter.core.groups import grouped
+from lsmeter.core.model import Benchmark, Place
 from lsmeter.core.model.conclusion import Verdict
 from lsmeter.core.model.workload import Client
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import Manifest
 from lsmeter.questions.cells.covers import left_out_of_services
 from lsmeter.questions.cells.frame import placed, run_document
+from lsmeter.questions.cells.results import Bounds, measured_results
 from lsmeter.questions.cells.rows import COMPARISON
 from lsmeter.questions.workload.figures import (
     AVC_LOOKUPS,
@@ -37,6 +39,7 @@ from lsmeter.questions.workload.figures import (
 )
 from lsmeter.tables import numbers
 from lsmeter.tables.fields import BENCHMARK, SETUP, Field, flat_table, tabled
+from lsmeter.tables.intervals import Bounded, intervals
 from lsmeter.tables.model import (
     Column,
     Detail,
@@ -65,6 +68,10 @@ _CLIENTS: Mapping[Client, tuple[str, str]] = {
     "guest": ("the server's end", ": it runs in another guest"),
     "loopback": ("both ends, over the loopback", ": it runs beside the server"),
 }
+_DOTS = (
+    "Kernel instructions of a unit over the baseline's in %, a panel for each benchmark; lines are "
+    "95 % intervals."
+)
 _FIRST = Column("benchmark", "benchmark", Kind.NAME)
 
 
@@ -85,9 +92,33 @@ def document(run: RunData, detail: Detail) -> Document:
         ]
         sections = (Section("", tables=(flat_table("comparisons", flat),)), *sections)
     made = run_document(run, NAME, title, sections, found.problems, data)
-    answer = first_of(_answer(found, run.manifest.baseline_setup))
-    notes = (*_conditions(run), *made.notes)
-    return replace(made, version=VERSION, notes=notes, answer=answer)
+    baseline = run.manifest.baseline_setup
+    of = (run.manifest.kernels, run.manifest.created, "insns")
+    return replace(
+        made,
+        version=VERSION,
+        notes=(*_conditions(run), *made.notes),
+        answer=first_of(_answer(found, baseline)),
+        results=measured_results((), found.comparisons, found.problems, of, _means(found)),
+        picture=intervals(
+            f"What services cost over {baseline}", _DOTS, "overhead in %", 0.0, _dots(found)
+        ),
+    )
+
+
+def _means(found: Workloads) -> Iterator[tuple[Place, Benchmark, Bounds]]:
+    for item in found.measured:
+        level = found.level(item)
+        bounds = (level.mean, level.mean - level.half, level.mean + level.half)
+        yield item.place, item.benchmark, bounds
+
+
+def _dots(found: Workloads) -> Iterator[Bounded]:
+    for item in found.compared:
+        place, kernel = item.tested.place, item.kernel
+        panel = f"{item.tested.benchmark.id}, {', '.join(place.beside[:3])}"
+        each = (kernel.overhead, kernel.overhead_low, kernel.overhead_high)
+        yield Bounded(panel, place.setup, *(100 * share for share in each))
 
 
 def _conditions(run: RunData) -> Iterator[str]:

@@ -18,10 +18,10 @@ from lsmeter.core.model.conclusion import Difference as Whether
 from lsmeter.core.model.workload import Batch, Workload
 from lsmeter.measure.results.boots import read_output
 from lsmeter.measure.results.directory import RunData
-from lsmeter.measure.results.manifest import ManifestCell
+from lsmeter.measure.results.manifest import Manifest, ManifestCell
 from lsmeter.measure.tasks.tally import PLUGIN, Account, DamagedTallyError, Tally, parse_tally
 from lsmeter.measure.tasks.workload import once_titles, said_by
-from lsmeter.questions.cells.cells import read_boots
+from lsmeter.questions.cells.cells import pair_places, read_boots
 from lsmeter.questions.cells.evidence import BOOT_FACT
 from lsmeter.statistics.means import (
     Difference,
@@ -43,6 +43,7 @@ HOOK_CALLS, HOOK_INSNS = "hook calls", "in hooks"
 _START = "kernel until its first process"
 _NO_MODULE = ("other", "framework")
 _ALL = (*Account, "none")  # accounts
+NAME = "workload"  # of the task
 Figures = dict[str, float]
 
 
@@ -102,9 +103,12 @@ class Measured:
         return mean_by_name([boot.modules for boot in self.boots])
 
 
+_Pair = tuple[Measured, Measured]  # the baseline's, and what is compared with it
+
+
 @dataclass(frozen=True)
 class Compared:
-    """A benchmark under one setup and under the baseline."""
+    """A benchmark under one setup and under the baseline, or in one run and in another."""
 
     baseline: Measured
     tested: Measured
@@ -114,8 +118,17 @@ class Compared:
     @property
     def comparison(self) -> Comparison:
         """Return it as a comparison: of means over boots, without a typical number."""
-        found = self.kernel
-        mean = replace(found, value=self.tested.mean(KERNEL))
+        return self._as(self.kernel, KERNEL, self.tested.benchmark)
+
+    @property
+    def control(self) -> Comparison | None:
+        """Return what the service itself executes, which no kernel and no setup should change."""
+        of = self.tested.benchmark
+        kind = replace(of, operation=f"{of.operation}-{USER}", control=True)
+        return None if self.user is None else self._as(self.user, USER, kind)
+
+    def _as(self, found: Difference, name: str, benchmark: Benchmark) -> Comparison:
+        mean = replace(found, value=self.tested.mean(name))
         sides = (self.baseline, self.tested)
         return Comparison(
             typical=Change(*[math.nan] * 8),
@@ -133,7 +146,7 @@ class Compared:
             cycles=min(sum(boot.units for boot in side.boots) for side in sides),
             place=self.tested.place,
             baseline=self.baseline.place,
-            benchmark=self.tested.benchmark,
+            benchmark=benchmark,
             repeats=False,
         )
 
@@ -157,6 +170,12 @@ class Workloads:
     compared: tuple[Compared, ...]
     spreads: Mapping[tuple[tuple[str, ...], str], Spread]  # by place and benchmark
     problems: tuple[Problem, ...]
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """What is compared, each with its control, where there is one."""
+        each = (pair for item in self.compared for pair in (item.comparison, item.control))
+        return tuple(item for item in each if item is not None)
 
     def level(self, item: Measured) -> Level:
         """Return the kernel instructions of a unit, with their interval."""
@@ -196,47 +215,97 @@ def find_workloads(run: RunData) -> Workloads:
                 found.setdefault(key, new).boots.append(figures[benchmark.id])
         return problems
 
-    problems = read_boots(run, {"workload": read})
+    problems = read_boots(run, {NAME: read})
     measured = tuple(found.values())
     spreads = {
         key: pooled(item.of(KERNEL) for item in measured if _key(item) == key)
         for key in dict.fromkeys(map(_key, measured))
     }
-    both = tuple(_compared(measured, run.manifest.baseline_setup, run.manifest.margin))
-    compared = tuple(item for item in both if isinstance(item, Compared))
-    alone = tuple(item for item in both if isinstance(item, Problem))
+    pairs = _with_baseline(measured, run.manifest.baseline_setup)
+    compared, alone = _compared(pairs, run.manifest.margin)
     return Workloads(measured, tuple(once.values()), compared, spreads, (*problems, *alone))
+
+
+def has_workloads(run: RunData) -> bool:
+    """Return whether a run has any workload."""
+    return any(cell.task.name == NAME for cell in run.manifest.cells)
+
+
+def compare_workloads(before: RunData, after: RunData) -> Workloads:
+    """Compare what two runs measured of workloads, each setup with its namesake.
+
+    All but what is compared is of the second run; a problem of the first one says so.
+    """
+    alike = pair_places(before.manifest, after.manifest)
+    first, then = find_workloads(before), find_workloads(after)
+    asked = [_asked(run.manifest) for run in (before, after)]
+    known = {(alike(item.place), item.benchmark.id): item for item in first.measured}
+    pairs: list[_Pair] = []
+    unlike: list[Problem] = []
+    for item in then.measured:
+        base = known.get((alike(item.place), item.benchmark.id))
+        if base is None:
+            continue
+        if asked[0][base.place, base.benchmark.id] == asked[1][item.place, item.benchmark.id]:
+            pairs.append((base, item))
+        else:
+            at, name = item.place, item.benchmark.id
+            title = f"{name}: not compared: the runs asked for other units or by another client"
+            unlike.append(Problem(title, at.kernel, at.setup, name, suite=at.suite))
+    compared, alone = _compared(pairs, after.manifest.margin)
+    marked = (replace(item, title=f"{before.name}: {item.title}") for item in first.problems)
+    problems = (*marked, *then.problems, *unlike, *alone)
+    return replace(then, compared=compared, problems=problems)
+
+
+def _asked(manifest: Manifest) -> dict[tuple[Place, str], tuple[object, ...]]:
+    """Return what was asked for, by whom, in each place and benchmark."""
+    return {
+        (cell.place, batch.benchmark): (of.unit, of.client, batch)
+        for cell in manifest.cells
+        if (of := cell.task.workload) is not None
+        for batch in of.batches
+    }
 
 
 def _key(item: Measured) -> tuple[tuple[str, ...], str]:
     return item.place.beside, item.benchmark.id
 
 
-def _compared(
-    measured: Sequence[Measured],
-    baseline: str,
-    margin: float,
-) -> Iterator[Compared | Problem]:
+def _with_baseline(measured: Sequence[Measured], baseline: str) -> list[_Pair]:
     bases = {_key(item): item for item in measured if item.place.setup == baseline}
-    pairs = [
+    return [
         (bases[_key(item)], item)
         for item in measured
         if _key(item) in bases and item.place.setup != baseline
     ]
+
+
+def _compared(
+    pairs: Sequence[_Pair], margin: float
+) -> tuple[tuple[Compared, ...], tuple[Problem, ...]]:
+    compared: list[Compared] = []
+    problems: list[Problem] = []
     for base, item in pairs:
-        beside = [pair for pair in pairs if pair[0] is base]
+        beside = [pair for pair in pairs if _key(pair[1]) == _key(item)]
         kernel, user = (_apart(base, item, beside, name, margin) for name in (KERNEL, USER))
         if kernel is not None:
-            yield Compared(base, item, kernel, user)
+            compared.append(Compared(base, item, kernel, user))
         elif base.mean(KERNEL):
-            title = f"{item.benchmark.id}: no boot of {item.place.setup} has a seed of {baseline}"
-            yield Problem(title, item.place.kernel, item.place.setup, item.benchmark.id)
+            said = f"no boot of {item.place.setup} has a seed of {base.place.setup}"
+            place = item.place
+            problems.append(
+                Problem(
+                    f"{item.benchmark.id}: {said}", place.kernel, place.setup, item.benchmark.id
+                )
+            )
+    return tuple(compared), tuple(problems)
 
 
 def _apart(
     base: Measured,
     item: Measured,
-    beside: Sequence[tuple[Measured, Measured]],
+    beside: Sequence[_Pair],
     name: str,
     margin: float,
 ) -> Difference | None:
