@@ -20,27 +20,25 @@ from lsmeter.statistics.blocks import Interval
 from lsmeter.statistics.estimate import (
     LEAST_SHARE,
     BootReadings,
+    Side,
     Typical,
     Values,
     counts,
     cycles_half_width,
     half_width,
-    means,
     mode,
     modes,
     quantile,
-    rare_cost,
     state_half_width,
-    typical,
 )
 from lsmeter.statistics.verdict import Numbers, Ruling, of_call, verdict
-from lsmeter.statistics.whole import CycleCost, difference_error
+from lsmeter.statistics.whole import difference_errors
 
 IN_STEP = 0.5  # of the pairs differ by one number: the sides run in step
 MANY_BOOTS = 8  # of which the furthest two hold the median in 99 %, as Student's interval the mean
 LEAST_PEAK = 0.02  # share of the readings from which on a value counts as a peak
 _Numbers = npt.NDArray[np.number[Any]]  # readings or rounds
-_Side = Mapping[int, _Numbers]  # by boot
+_Means = Mapping[int, float]  # by seed
 _Z = 3.29  # of a normal distribution, 0.1 % on both sides: a share that moved so far has moved
 
 
@@ -58,7 +56,8 @@ def compare(
     margin is a fraction: differences inside ± margin do not matter. calls says that the benchmark
     makes any system call: one that makes none leaves nothing behind, and has no whole cost.
     """
-    base, test = typical(baseline), typical(tested)
+    baseline, tested = (x if isinstance(x, Side) else Side(x) for x in (baseline, tested))
+    base, test = baseline.typical, tested.typical
     pairs = _pairs(baseline, tested)
     step = _step(pairs)
     between = _typical_difference(base, test, pairs, step)
@@ -92,7 +91,7 @@ def compare(
     certain = [item for item in (most, mean, whole) if item is not None]
     seen = peaks > 0 or any(item.low > 0 or item.high < 0 for item in certain)
     difference = Difference.SEEN if seen else Difference.UNSEEN
-    if _all(baseline) == _all(tested):
+    if base.value == test.value and _all(baseline) == _all(tested):
         difference = Difference.NONE
         if whole is not None or not calls:
             ruling = Ruling(Verdict.EQUIVALENT, found.head)
@@ -121,12 +120,7 @@ def _all(boots: Sequence[BootReadings]) -> Mapping[int, tuple[object, ...]]:
 
 
 def _in_pairs_of_boots(
-    baseline: Sequence[BootReadings],
-    tested: Sequence[BootReadings],
-    pairs: Sequence[Values],
-    better: Better,
-    *,
-    states: bool,
+    baseline: Side, tested: Side, pairs: Sequence[Values], better: Better, *, states: bool
 ) -> tuple[Change | None, Change | None]:
     """Compare in-line means and whole costs where boots differ by more than their readings do.
 
@@ -136,23 +130,26 @@ def _in_pairs_of_boots(
     seeds = {boot.boot for boot in baseline} & {boot.boot for boot in tested}
     if seeds:
         baseline, tested = (
-            [boot for boot in side if boot.boot in seeds] for side in (baseline, tested)
+            Side(boot for boot in side if boot.boot in seeds) for side in (baseline, tested)
         )
     mean = _mean_change(baseline, tested, pairs, better)
     whole = _whole_change(baseline, tested, better)
     if seeds and not states:
         return mean, whole
-    sides = (baseline, tested)
-    clean = [{boot.boot: boot.clean for boot in side if boot.clean.size} for side in sides]
-    cycles = [{i.boot: np.array([i.cycle.value]) for i in side if i.cycle} for side in sides]
     half = _past_states if seeds else _over_boots
+    clean = (baseline.clean_means, tested.clean_means)
+    cycles = (_values(baseline), _values(tested))
     return _widened(mean, half, clean, better), _widened(whole, half, cycles, better)
+
+
+def _values(side: Side) -> _Means:
+    return {seed: cycle.value for seed, cycle in side.cycles.items()}
 
 
 def _widened(
     found: Change | None,
-    wide: Callable[[Change, _Side, _Side], tuple[float, float]],
-    sides: Sequence[_Side],
+    wide: Callable[[Change, _Means, _Means], tuple[float, float]],
+    sides: Sequence[_Means],
     better: Better,
 ) -> Change | None:
     """Widen a difference to what its boots allow."""
@@ -163,19 +160,19 @@ def _widened(
     return change(found.baseline_value, found.value, between, better)
 
 
-def _over_boots(found: Change, before: _Side, after: _Side) -> tuple[float, float]:
+def _over_boots(found: Change, before: _Means, after: _Means) -> tuple[float, float]:
     """Return the interval by the means of boots alone."""
-    half = _welch(*({0: np.array([x.mean() for x in side.values()])} for side in (before, after)))
+    half = _welch(*(np.array([*side.values()]) for side in (before, after)))
     return found.difference - half, found.difference + half
 
 
-def _past_states(found: Change, before: _Side, after: _Side) -> tuple[float, float]:
+def _past_states(found: Change, before: _Means, after: _Means) -> tuple[float, float]:
     """Widen bounds by what pairs of boots differ by among themselves.
 
     What is smaller than that may be the states that boots happened to be in. Of many boots the
     interval says how often they are.
     """
-    each = [float(after[seed].mean() - before[seed].mean()) for seed in before if seed in after]
+    each = [after[seed] - before[seed] for seed in before if seed in after]
     wide = max(each) - min(each) if 0 < len(each) < MANY_BOOTS else 0.0
     return found.low - wide, found.high + wide
 
@@ -224,60 +221,54 @@ def _typical_difference(
 
 
 def _mean_change(
-    baseline: Sequence[BootReadings],
-    tested: Sequence[BootReadings],
-    pairs: Sequence[Values],
-    better: Better,
+    baseline: Side, tested: Side, pairs: Sequence[Values], better: Better
 ) -> Change | None:
-    before, after = (
-        {boot.boot: boot.clean for boot in side if boot.clean.size} for side in (baseline, tested)
-    )
-    if not before or not after:
+    sides = (baseline, tested)
+    if not all(side.clean for side in sides):
         return None
-    if pairs and not any(boot.ticked for boot in (*baseline, *tested)):
+    pooled = [np.concatenate([*side.clean.values()]) for side in sides]
+    if pairs and not any(boot.ticked for side in sides for boot in side):
         half = half_width(np.concatenate(pairs))
     else:
-        half = _welch(before, after)
-    return _means_change(before, after, half, better)
+        half = _welch(*pooled)
+    base, test = (float(values.mean()) for values in pooled)
+    return _means_change(base, test, (baseline.clean_means, tested.clean_means), half, better)
 
 
-def _whole_change(
-    baseline: Sequence[BootReadings], tested: Sequence[BootReadings], better: Better
-) -> Change | None:
-    before, after = (
-        {boot.boot: boot.cycle for boot in side if boot.cycle} for side in (baseline, tested)
-    )
-    if not before or not after:
+def _whole_change(baseline: Side, tested: Side, better: Better) -> Change | None:
+    sides = (baseline, tested)
+    if not all(side.cycles for side in sides):
         return None
-    base, test = ({seed: np.array([i.value]) for seed, i in s.items()} for s in (before, after))
-    value = float(np.mean([cycle.value for cycle in before.values()]))
+    values = (_values(baseline), _values(tested))
+    base, test = (float(np.mean([*side.values()])) for side in values)
     half = max(
-        cycles_half_width(_errors(before, after), [*before.values(), *after.values()]),
-        rare_cost(baseline),
-        rare_cost(tested),
-        state_half_width(value, baseline, tested),
+        cycles_half_width(_errors(*sides), [x for side in sides for x in side.cycles.values()]),
+        baseline.rare_cost,
+        tested.rare_cost,
+        state_half_width(base, baseline, tested),
     )
-    return _means_change(base, test, half, better)
+    return _means_change(base, test, values, half, better)
 
 
-def _errors(before: Mapping[int, CycleCost], after: Mapping[int, CycleCost]) -> list[float]:
+def _errors(*sides: Side) -> list[float]:
     """Return the standard errors that the difference of two sides is made of, by seed if paired."""
+    before, after = (side.cycles for side in sides)
     if before.keys() == after.keys():
-        return [difference_error(before[seed], after[seed]) / len(before) for seed in before]
+        pairs = [(before[seed], after[seed]) for seed in before]
+        return [error / len(pairs) for error in difference_errors(pairs)]
     return [item.error / len(side) for side in (before, after) for item in side.values()]
 
 
-def _means_change(before: _Side, after: _Side, half: float, better: Better) -> Change:
+def _means_change(
+    base: float, test: float, sides: tuple[_Means, _Means], half: float, better: Better
+) -> Change:
     """Return a difference of means, bounded by its interval and by what boots say of it.
 
     What differs between boots is no noise of readings; boots of one seed vary alike, and are held
     against each other where there are any. A few bound the difference by the furthest two, which
     are the further apart the more there are; many, by the interval of their mean.
     """
-    base, test = (float(np.concatenate(list(side.values())).mean()) for side in (before, after))
-    first, then = (
-        dict(zip(side, means([*side.values()]), strict=True)) for side in (before, after)
-    )
+    first, then = sides
     common = first.keys() & then.keys()
     each = [then[seed] - first[seed] for seed in common]
     difference = float(np.mean(each)) if len(common) == len(first) == len(then) else test - base
@@ -291,9 +282,8 @@ def _means_change(before: _Side, after: _Side, half: float, better: Better) -> C
     return change(base, test, between, better)
 
 
-def _welch(before: _Side, after: _Side) -> float:
+def _welch(base: _Numbers, test: _Numbers) -> float:
     """Return the half-width of the interval of a difference of means (Welch 1947)."""
-    base, test = (np.concatenate(list(side.values())) for side in (before, after))
     if len(base) < 2 or len(test) < 2:
         return math.inf
     first = float(np.var(base, ddof=1)) / len(base)
@@ -304,7 +294,7 @@ def _welch(before: _Side, after: _Side) -> float:
     return quantile(freedom) * math.sqrt(first + second)
 
 
-def _spread(baseline: Sequence[BootReadings], tested: Sequence[BootReadings]) -> str:
+def _spread(baseline: Side, tested: Side) -> str:
     """Say how far whole costs are apart, between boots or between windows, where that is most."""
     found: list[tuple[float, str]] = []
     for name, side in (("baseline", baseline), ("tested", tested)):
@@ -322,12 +312,10 @@ def _spread(baseline: Sequence[BootReadings], tested: Sequence[BootReadings]) ->
     return max(found, default=(0.0, ""))[1]
 
 
-def _moved(
-    baseline: Sequence[BootReadings], tested: Sequence[BootReadings], shift: int, base: float
-) -> float:
+def _moved(baseline: Side, tested: Side, shift: int, base: float) -> float:
     """Return what peaks are worth whose share is another, once the tested side is shifted back."""
-    before = counts(np.concatenate([boot.values for boot in baseline]))
-    after = counts(np.concatenate([boot.values for boot in tested]).astype(np.int64) - shift)
+    before = baseline.counts
+    after = {value - shift: times for value, times in tested.counts.items()}
     total_before, total_after = sum(before.values()), sum(after.values())
     centre, worth = mode(before), 0.0
     for value in before.keys() | after.keys():
@@ -341,16 +329,15 @@ def _moved(
     return worth / base if base > 0 else 0.0
 
 
-def _scattered(baseline: Sequence[BootReadings], tested: Sequence[BootReadings]) -> float:
+def _scattered(baseline: Side, tested: Side) -> float:
     """Return how far readings are moved between calls, on average, as a fraction of their mean.
 
     The least that makes one distribution the other once their means are equal (Wasserstein's
     distance): costs that cancel on average are seen where no peak stands out.
     """
-    sides = [[boot.clean for boot in side if boot.clean.size] for side in (baseline, tested)]
-    if not all(sides):
+    if not (baseline.clean and tested.clean):
         return 0.0
-    first, then = (np.sort(np.concatenate(side)) for side in sides)
+    first, then = (np.sort(np.concatenate([*side.clean.values()])) for side in (baseline, tested))
     at = (np.arange(max(first.size, then.size)) + 0.5) / max(first.size, then.size)
     before, after = (each[(at * each.size).astype(int)] - each.mean() for each in (first, then))
     mean = float(first.mean())

@@ -8,10 +8,10 @@ deferred to RCU in the whole only.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +76,56 @@ class Typical:
     def repeats(self) -> bool:
         """Whether at least two boots gave the same value."""
         return self.evidence.boots >= 2 and self.low == self.high
+
+
+class Side(Sequence[BootReadings]):
+    """What all boots of a cell gave for one benchmark; what is often asked of it is kept."""
+
+    def __init__(self, boots: Iterable[BootReadings]) -> None:
+        self._boots = tuple(boots)
+
+    def __len__(self) -> int:
+        return len(self._boots)
+
+    @overload
+    def __getitem__(self, at: int) -> BootReadings: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[BootReadings]: ...
+    def __getitem__(self, at: int | slice) -> BootReadings | Sequence[BootReadings]:
+        return self._boots[at]
+
+    def __iter__(self) -> Iterator[BootReadings]:
+        return iter(self._boots)
+
+    @cached_property
+    def typical(self) -> Typical:
+        """The most frequent reading; ValueError without any."""
+        return typical(self)
+
+    @cached_property
+    def counts(self) -> dict[int, int]:
+        """How often each value occurs in all boots; ValueError without any."""
+        return counts(np.concatenate([boot.values for boot in self]))
+
+    @cached_property
+    def clean(self) -> dict[int, Values]:
+        """By seed the readings into which no tick fell, of the boots that have any."""
+        return {boot.boot: clean for boot in self if (clean := boot.clean).size}
+
+    @cached_property
+    def clean_means(self) -> dict[int, float]:
+        """Their means by seed."""
+        return dict(zip(self.clean, means([*self.clean.values()]), strict=True))
+
+    @cached_property
+    def cycles(self) -> dict[int, CycleCost]:
+        """By seed what a cycle costs, of the boots in which that was measured."""
+        return {boot.boot: boot.cycle for boot in self if boot.cycle}
+
+    @cached_property
+    def rare_cost(self) -> float:
+        """What one rare event more or less is worth in the mean over all cycles."""
+        return rare_cost(self)
 
 
 def counts(values: Values) -> dict[int, int]:

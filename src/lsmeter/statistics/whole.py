@@ -146,7 +146,7 @@ def _cost(
     in_line = np.array([(i.bulk - i.loop - i.ticks * tick) / i.operations for i in rounds])
     operations = tuple(item.operations for item in rounds)
     weights = np.array(operations, dtype=float)
-    mean, spread = _weighted(in_line, weights)
+    (mean,), (spread,) = _weighted(in_line[None], weights)
     squares = weights**2
     return CycleCost(
         value=mean + deferred,
@@ -162,35 +162,46 @@ def _cost(
     )
 
 
-def difference_error(base: CycleCost, test: CycleCost) -> float:
-    """Return the standard error of the difference of two cycles in boots of one seed.
+def difference_errors(pairs: Sequence[tuple[CycleCost, CycleCost]]) -> list[float]:
+    """Return the standard errors of the differences of two cycles in boots of one seed each.
 
     What the guest does now and then, such as taking a new slab, is in the same windows of both.
     """
-    apart = math.hypot(base.error, test.error)
-    both = min(len(base.operations), len(test.operations))
-    if base.operations[:1] != test.operations[:1]:
-        return apart if base.plain and test.plain else math.hypot(apart, OTHER_BATCHES)
-    if base.operations[:both] != test.operations[:both]:
-        return apart
-    weights = np.array(base.operations[:both], dtype=float)
-    changes = np.array(test.windows[:both]) - np.array(base.windows[:both])
-    _, spread = _weighted(changes, weights)
-    return min(apart, math.hypot(spread, base.deferred_error, test.deferred_error))
+    found = [math.hypot(base.error, test.error) for base, test in pairs]
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for place, (base, test) in enumerate(pairs):
+        both = min(len(base.operations), len(test.operations))
+        if base.operations[:1] != test.operations[:1]:
+            if not (base.plain and test.plain):
+                found[place] = math.hypot(found[place], OTHER_BATCHES)
+        elif base.operations[:both] == test.operations[:both]:
+            alike.setdefault(base.operations[:both], []).append(place)
+    for operations, places in alike.items():
+        both = len(operations)
+        first, then = (
+            np.array([pairs[place][side].windows[:both] for place in places]) for side in (0, 1)
+        )
+        _, spreads = _weighted(then - first, np.array(operations, dtype=float))
+        for place, spread in zip(places, spreads, strict=True):
+            deferred = (item.deferred_error for item in pairs[place])
+            found[place] = min(found[place], math.hypot(spread, *deferred))
+    return found
 
 
-def _weighted(values: _Numbers, weights: _Numbers) -> tuple[float, float]:
-    """Return a mean with weights and its standard error.
+def _weighted(values: _Numbers, weights: _Numbers) -> tuple[list[float], list[float]]:
+    """Return the means of rows with weights, and their standard errors.
 
     Each window's residual is taken as its own, from the mean of the others (MacKinnon and White
     1985): a few long windows are most of all cycles.
     """
     shares = weights / weights.sum()
-    mean = float((shares * values).sum())
-    if values.size < 2:
-        return mean, math.inf
-    residuals = shares * (values - mean) / (1 - shares)
-    return mean, math.sqrt(float((residuals**2).sum()))
+    found = (shares * values).sum(axis=1)
+    means: list[float] = found.tolist()
+    if values.shape[1] < 2:
+        return means, [math.inf] * len(means)
+    residuals = shares * (values - found[:, None]) / (1 - shares)
+    errors: list[float] = np.sqrt((residuals**2).sum(axis=1)).tolist()
+    return means, errors
 
 
 def seen_rounds(rounds: Sequence[Round]) -> tuple[list[Round], list[Round]]:

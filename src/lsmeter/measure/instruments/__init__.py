@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,13 +70,14 @@ class Instrument:
     reusable: bool
     comparable: tuple[str, ...]
     words: Words
-    estimate: Callable[[Place, Benchmark, Sequence[Any]], Estimate]
+    estimate: Callable[[Place, Benchmark, Any], Estimate]  # of what `gather` made
     compare: Callable[..., Compared]
     tasks: tuple[str, ...] = ()
     workload_task: str = "workload"  # that of its boots in which a service is under load
     boots: int = 2
     sampling: Sampling = field(default_factory=Sampling)
     read: Callable[[Boot, Mapping[str, BootReadings]], Mapping[str, Any]] = lambda _, found: found
+    gather: Callable[[Iterable[Any]], Sequence[Any]] = tuple  # what all boots of a cell gave
     judge: Callable[..., Sequence[Comparison]] = lambda found, *_: found
     index: Callable[..., tuple[Interval, Interval]] | None = None
     again: bool = False

@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from lsmeter.core.model import Benchmark, Place
 from lsmeter.core.model.conclusion import Estimate
 from lsmeter.measure.instruments import Instrument, described
 from lsmeter.statistics.compare import compare
-from lsmeter.statistics.estimate import BootReadings, in_line_mean, typical, whole_cost
+from lsmeter.statistics.estimate import Side, in_line_mean, whole_cost
 
 
-def estimate(place: Place, benchmark: Benchmark, boots: Sequence[BootReadings]) -> Estimate:
+def estimate(place: Place, benchmark: Benchmark, boots: Side) -> Estimate:
     """Take the most frequent count for the cost, with the in-line mean and the whole cost."""
-    most, whole = typical(boots), whole_cost(boots)
+    most, whole = boots.typical, whole_cost(boots)
     bounds = (most.value, most.low, most.high, most.repeats)
     return Estimate(place, benchmark, *bounds, most.evidence, in_line_mean(boots), *whole)
 
@@ -25,6 +23,7 @@ INSTRUMENT = Instrument(
     side_by_side=True,
     reusable=True,
     comparable=(),
+    gather=Side,
     estimate=estimate,
     compare=compare,
 )

@@ -69,14 +69,14 @@ def _cell_result(manifest: Manifest, cell: ManifestCell, boots: tuple[Boot, ...]
     return CellResult(manifest.instrument, cell, boots, estimates, problems, readings)
 
 
-def cell_readings(boots: Iterable[Boot], instrument: Instrument) -> dict[str, list[Any]]:
+def cell_readings(boots: Iterable[Boot], instrument: Instrument) -> dict[str, Sequence[Any]]:
     """Return what each usable boot gave for each benchmark that ended well, by id."""
     found: dict[str, list[Any]] = {}
     for boot in boots:
         if boot.status.usable:
             for name, readings in instrument.read(boot, _stored(boot)).items():
                 found.setdefault(name, []).append(readings)
-    return found
+    return {name: instrument.gather(readings) for name, readings in found.items()}
 
 
 def _unread(
