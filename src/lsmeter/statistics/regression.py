@@ -6,11 +6,12 @@ T_operation = b1 * T_hook + b2 * T_policy + e. Within one setup T_hook does not 
 share lies in the intercept, and a single regressor (T_policy) is left.
 """
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from statsmodels.api import OLS
+from scipy.special import stdtrit
 
 CONFIDENCE = 0.95
 
@@ -73,26 +74,32 @@ def regress(result: Sequence[float], regressor: Sequence[float]) -> Regression:
         raise ValueError(f"{len(observed)} observations cannot give 2 terms")
     if np.ptp(column) == 0:
         raise ValueError("the regressor does not vary")
-    spread = float(np.ptp(observed))
-    fit = OLS(observed, np.column_stack([np.ones(len(observed)), column])).fit()
-    # Exactly flat: leave no rounding errors to be read as a tiny slope.
-    values = [float(value) for value in fit.params] if spread else [float(observed[0]), 0.0]
-    bounds: Iterable[tuple[float | None, float | None, float | None]]
-    if fit.df_resid < 1:
-        bounds = [(None, None, None)] * 2
-    elif not spread:
-        bounds = [(0.0, value, value) for value in values]
-    else:
-        ends = fit.conf_int(alpha=1 - CONFIDENCE).astype(float)
-        bounds = zip(map(float, fit.bse), *ends.T.tolist(), strict=True)
-    intercept, slope = (Coefficient(one, *ends) for one, ends in zip(values, bounds, strict=True))
+    # Of one regressor and a constant the textbook's sums say all; of what is exactly flat, rounding
+    # errors would be read as a tiny slope.
+    count, middle, flat = len(observed), float(column.mean()), float(np.ptp(observed)) == 0
+    from_middle, level = column - middle, float(observed[0] if flat else observed.mean())
+    squares = float(from_middle @ from_middle)
+    slope = 0.0 if flat else float(from_middle @ (observed - level)) / squares
+    intercept = level - slope * middle
+    residuals = observed - (intercept + slope * column)
+    unexplained, freedom = float(residuals @ residuals), count - 2
+    error = math.sqrt(unexplained / freedom) if freedom else None
+    spreads = (math.sqrt(1 / squares), math.sqrt(1 / count + middle * middle / squares))
     return Regression(
-        slope=slope,
-        intercept=intercept,
-        r2=float(fit.rsquared) if spread else None,
-        residuals=tuple(float(value) if spread else 0.0 for value in fit.resid),
-        observations=len(observed),
+        _coefficient(slope, error, spreads[0], freedom),
+        _coefficient(intercept, error, spreads[1], freedom),
+        r2=None if flat else 1 - unexplained / float(((observed - level) ** 2).sum()),
+        residuals=tuple(map(float, residuals)),
+        observations=count,
     )
+
+
+def _coefficient(value: float, error: float | None, spread: float, freedom: int) -> Coefficient:
+    """Return a term of a fit: error is that of an observation, spread what the term makes of it."""
+    if error is None:
+        return Coefficient(value, None, None, None)
+    half = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error * spread
+    return Coefficient(value, error * spread, value - half, value + half)
 
 
 def whole(coefficient: Coefficient) -> Whole:

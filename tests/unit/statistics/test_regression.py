@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statsmodels.api import OLS
 
 from lsmeter.statistics.regression import Coefficient, regress, whole
 
@@ -50,6 +51,19 @@ def test_the_standard_error_is_that_of_the_textbook() -> None:
         squares / (len(DELAYS_NS) - 2) / sum((delay - mean) ** 2 for delay in DELAYS_NS)
     )
     assert fit.slope.stderr == pytest.approx(expected)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=12, max_size=12, unique=True))
+def test_a_fit_is_that_of_statsmodels(result: list[float]) -> None:
+    found = regress(result, DELAYS_NS)
+    known = OLS(result, np.column_stack([np.ones(len(result)), DELAYS_NS])).fit()
+    terms = (found.intercept, found.slope)
+    assert [term.value for term in terms] == pytest.approx(list(known.params), abs=1e-6)
+    assert [term.stderr for term in terms] == pytest.approx(list(known.bse))
+    ends = [[term.ci_low, term.ci_high] for term in terms]
+    assert ends == [pytest.approx(list(row), abs=1e-6) for row in known.conf_int()]
+    assert found.r2 == pytest.approx(known.rsquared, abs=1e-9)
 
 
 def test_an_outlier_is_named_by_its_place() -> None:
