@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from lsmeter.catalogue.studies.study import Claim
-from lsmeter.core.model import Place
+from lsmeter.core.model import Benchmark, Metric, Place
+from lsmeter.measure.tasks.count import Count
+from lsmeter.questions.hooks.count import Counts
 from lsmeter.questions.reproduce.causes import explain_claims
 from lsmeter.questions.reproduce.judge import Judged, Verdict
 from lsmeter.questions.reproduce.parts import Part
@@ -21,6 +24,12 @@ _CLAIM = Claim(
 _BASE = Place("debian:6.1", "capability", "web", "tmpfs", "root")
 _TESTED = Place("debian:6.1", "selinux-enforcing", "web", "tmpfs", "root")
 _STATIC = "static concurrency=1"
+_OPENED = Place("debian:6.1", "selinux", "file", "tmpfs", "root")
+_OPEN = Benchmark("file", "open", (("depth", 1),), Metric("latency"), "", "")
+_RUNS = tuple(
+    Count(_OPENED, _OPEN, name, runs, steady=True)
+    for name, runs in (("inode_permission", 2), ("file_open", 1))
+)
 
 
 def _judged(*of: Source, verdict: Verdict = Verdict.FAILS) -> Judged:
@@ -38,7 +47,8 @@ def _parts() -> dict[str, Part]:
         _measured(_BASE, {"file_open": (1, 100), "path_mkdir": (1, 5)}),
         _measured(_TESTED, {"file_open": (1, 300)}, {"file_open": (1, 500), "inode_link": (1, 2)}),
     ]
-    part = SimpleNamespace(workloads=SimpleNamespace(measured=measured))
+    counts = Counts((), ((_OPENED, _OPEN),), _RUNS, ())
+    part = SimpleNamespace(workloads=SimpleNamespace(measured=measured), counts=counts)
     return {"p": cast("Any", part)}
 
 
@@ -53,14 +63,30 @@ def test_hooks_of_a_workload_are_named_by_what_a_unit_pays() -> None:
 @pytest.mark.parametrize(
     ("sources", "said"),
     [
-        ((), "no measured row decided"),
-        ((Source("p", f"web/{_STATIC}", _TESTED),), "what decided is no overhead"),
+        ((), "what decided is no cost of a row"),
+        (
+            (Source("p", f"web/{_STATIC}", _TESTED),),
+            "what decided is no overhead of a setup, and no hooks were counted",
+        ),
         ((Source("p", "file/open depth=1", _TESTED, _BASE),), "no call tree of both sides"),
     ],
 )
 def test_a_claim_without_a_cause_says_why(sources: tuple[Source, ...], said: str) -> None:
     (found,) = explain_claims([_judged(*sources)], [], _parts())
     assert found.causes == (f"no hook is named: {said}",)
+
+
+def test_hooks_are_counted_of_what_compares_no_setups() -> None:
+    slope = Source("p", "file/open depth=1", replace(_OPENED, setup="delays", user="user"))
+    (found,) = explain_claims([_judged(slope)], [], _parts())
+    hooks = "inode_permission 2, file_open 1"
+    assert found.causes == (f"file/open depth=1 selinux: runs of hooks in a call: {hooks}",)
+
+
+def test_an_overhead_is_not_explained_by_counts() -> None:
+    source = Source("p", "file/open depth=1", _OPENED, replace(_OPENED, setup="capability"))
+    (found,) = explain_claims([_judged(source)], [], _parts())
+    assert found.causes == ("no hook is named: no call tree of both sides",)
 
 
 def test_a_claim_that_holds_needs_no_cause() -> None:

@@ -135,3 +135,14 @@ def test_a_correlation_is_of_ranks_and_says_how_sure_it_is() -> None:
 def test_no_correlation_with_what_does_not_differ_or_is_too_few(other: list[float]) -> None:
     with pytest.raises(MissingError):
         quantities.correlation([float(value) for value in range(6)], other)
+
+
+def test_what_is_compared_keeps_the_order_of_the_rule() -> None:
+    one, other = (Quantity(n, n, n, "%", name=name) for n, name in ((3.0, "a"), (1.0, "b")))
+    found = quantities.below(one, other, strictly=True)
+    assert (found.holds, found.text, found.distance) == (False, "a +3.0 % is not < b +1.0 %", -2)
+
+
+def test_a_half_width_keeps_its_unit_and_says_of_what() -> None:
+    found = quantities.half_width(Quantity(3, 2, 5, "%", name="open"))
+    assert (found.value, found.unit, found.name) == (1.5, "%", "half-width of open")

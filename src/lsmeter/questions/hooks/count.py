@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from lsmeter.core.groups import grouped
 from lsmeter.core.model import Benchmark, Boot, Place, Problem
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import ManifestCell
@@ -35,8 +37,12 @@ class Counts:
 
     def of(self, place: Place, benchmark: Benchmark) -> tuple[Count, ...]:
         """Return the counts of one benchmark, the most frequent hook first."""
-        found = (c for c in self.counts if (c.place, c.benchmark) == (place, benchmark))
+        found = self._by_benchmark.get((place, benchmark), ())
         return tuple(sorted(found, key=lambda count: (-count.runs, count.name)))
+
+    @cached_property
+    def _by_benchmark(self) -> Mapping[tuple[Place, Benchmark], list[Count]]:
+        return grouped(((count.place, count.benchmark), count) for count in self.counts)
 
 
 def find_counts(run: RunData) -> Counts:

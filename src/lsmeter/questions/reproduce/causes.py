@@ -11,6 +11,7 @@ from typing import Any
 from lsmeter.catalogue.workloads import is_workload
 from lsmeter.core.groups import grouped
 from lsmeter.core.model import Place
+from lsmeter.measure.tasks.count import Count
 from lsmeter.questions.attribution.account import account
 from lsmeter.questions.attribution.explain import Explanation
 from lsmeter.questions.attribution.load import AttributedCell
@@ -67,12 +68,12 @@ def explain_claims(
     """Return the claims with their causes; of one that does not hold without any, why it has none.
 
     Of system calls both sides of a comparison have to be attributed; a workload's boots say
-    themselves what its hooks execute.
+    themselves what its hooks execute. Of what is no comparison hooks are counted.
     """
     known = {item.cell.place: item for item in cells}
 
     def explained(item: Judged) -> Judged:
-        found = (*_causes(item, known), *_of_workloads(item, parts))
+        found = (*_causes(item, known), *_of_workloads(item, parts), *_counted(item, parts))
         return replace(item, causes=found or (_unexplained(item),))
 
     return tuple(explained(item) if item.verdict is Verdict.FAILS else item for item in judged)
@@ -82,10 +83,38 @@ def _unexplained(item: Judged) -> str:
     """Say why no hook is named."""
     sources = item.decided.of if item.decided else ()
     if not sources:
-        return "no hook is named: no measured row decided"
+        return "no hook is named: what decided is no cost of a row"
     if not any(of.baseline for of in sources):
-        return "no hook is named: what decided is no overhead"
+        return "no hook is named: what decided is no overhead of a setup, and no hooks were counted"
     return "no hook is named: no call tree of both sides"
+
+
+def _counted(item: Judged, parts: Mapping[str, Part]) -> Iterator[str]:
+    """Yield how often hooks run in the operations that decided, where no two setups did."""
+    sources = dict.fromkeys(item.decided.of if item.decided else ())
+    if any(of.baseline for of in sources):
+        return
+    for of in list(sources)[:_MOST_SOURCES]:
+        if runs := _hook_runs(parts, of):
+            setup, counts = runs
+            said = ", ".join(f"{count.name} {count.runs}" for count in counts[:_MOST_HOOKS])
+            yield f"{of.benchmark} {setup}: runs of hooks in a call: {said or 'none'}"
+
+
+def _hook_runs(parts: Mapping[str, Part], of: Source) -> tuple[str, Sequence[Count]] | None:
+    """Return the hooks that a benchmark runs, under another setup or user where there is no more.
+
+    Of a kernel's setups each runs the hooks that its modules have; who calls does not matter.
+    """
+    found = [
+        (place, part.counts.of(place, benchmark))
+        for part in parts.values()
+        for place, benchmark in part.counts.benchmarks
+        if f"{place.suite}/{benchmark.id}" == of.benchmark
+        and (place.kernel, place.filesystem) == (of.tested.kernel, of.tested.filesystem)
+    ]
+    found.sort(key=lambda pair: pair[0].setup != of.tested.setup)
+    return (found[0][0].setup, found[0][1]) if found else None
 
 
 def _of_workloads(item: Judged, parts: Mapping[str, Part]) -> Iterator[str]:
@@ -122,13 +151,15 @@ def _causes(item: Judged, known: Mapping[Place, AttributedCell]) -> Iterator[str
             continue
         found = account(sides[0], sides[1]).typical.benchmarks
         name = of.benchmark.partition("/")[2]
-        if name in found and found[name].difference_insns:
+        if name in found:
             where = f"{of.benchmark} {of.tested.setup} over {sides[0].cell.place.setup}"
             yield f"{where}: {_told(found[name])}"
 
 
 def _told(found: Explanation) -> str:
     """Name the hooks that changed most, each with the function of it that did, and the rest."""
+    if not found.difference_insns:
+        return "nothing is added: both execute the same instructions"
     hooks = sorted(found.hooks, key=lambda hook: -abs(hook.difference_insns))
     said = []
     for hook in hooks[:_MOST_HOOKS]:

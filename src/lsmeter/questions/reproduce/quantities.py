@@ -193,6 +193,12 @@ def total(items: Sequence[Quantity]) -> Quantity:
     return replace(_total(items), name=_of("sum", items))
 
 
+def half_width(item: Quantity) -> Quantity:
+    """Return how far the interval reaches to either side, in the mean."""
+    half, name = (item.high - item.low) / 2, f"half-width of {item.name}".removesuffix(" of ")
+    return Quantity(half, half, half, item.unit, item.of, name)
+
+
 def correlation(one: Sequence[Number], other: Sequence[Number]) -> Quantity:
     """Return the correlation of ranks, with the interval of Bonett and Wright (2000)."""
     sides = [[as_quantity(item) for item in side] for side in (one, other)]
@@ -267,6 +273,14 @@ def above(one: Number, other: Number, *, strictly: bool) -> Finding:
     why = "" if holds is not None else f"the difference may be 0: {replace(apart, name='')}"
     text = f"{a} {_is(holds)}{sign} {b}"
     return Finding(holds, text, apart.value, apart.unit, apart.of, why)
+
+
+def below(one: Number, other: Number, *, strictly: bool) -> Finding:
+    """Say whether one number is below another, or not above it: in words of this order."""
+    found = above(other, one, strictly=strictly)
+    sign = "<" if strictly else "\N{LESS-THAN OR EQUAL TO}"
+    text = f"{as_quantity(one)} {_is(found.holds)}{sign} {as_quantity(other)}"
+    return replace(found, text=text)
 
 
 def within(number: Number, low: float, high: float) -> Finding:

@@ -30,8 +30,8 @@ _OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
 _COMPARISONS: Mapping[type, Callable[[Any, Any], Finding]] = {
     ast.Gt: partial(quantities.above, strictly=True),
     ast.GtE: partial(quantities.above, strictly=False),
-    ast.Lt: lambda a, b: quantities.above(b, a, strictly=True),
-    ast.LtE: lambda a, b: quantities.above(b, a, strictly=False),
+    ast.Lt: partial(quantities.below, strictly=True),
+    ast.LtE: partial(quantities.below, strictly=False),
 }
 # Of lists of numbers; of numbers; of findings. A finding's function takes what cannot be read as
 # open, the others pass it on.
@@ -43,7 +43,7 @@ _OF_NUMBERS: Mapping[str, Callable[..., Any]] = {
     "total": quantities.total,
     "correlation": quantities.correlation,
     "value": lambda number: quantities.as_quantity(number).value,
-    "half_width": lambda number: (number.high - number.low) / 2,
+    "half_width": quantities.half_width,
     "abs": abs,
     "len": len,
 }
