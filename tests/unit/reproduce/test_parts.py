@@ -11,7 +11,7 @@ from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.measure.experiment.options import build_experiment, merge
 from lsmeter.measure.experiment.plan import look_up, split_workloads
 from lsmeter.questions.reproduce.options_command import ReproduceOptions
-from lsmeter.questions.reproduce.parts_command import Plan
+from lsmeter.questions.reproduce.parts_command import Plan, say_left_out
 
 
 @pytest.mark.parametrize("quick", [False, True], ids=["whole", "quick"])
@@ -36,3 +36,37 @@ def test_setups_and_benchmarks_of_each_part_are_known(name: str, *, quick: bool)
 def test_a_claim_asks_for_the_parts_that_it_reads(claim: str, parts: set[str]) -> None:
     plan = Plan.of(find_study("asiaccs21"), ReproduceOptions(quick=True), [claim])
     assert {*plan.experiments} == parts
+
+
+def test_kernels_that_are_named_are_measured_in_a_smaller_reproduction_too() -> None:
+    plan = Plan.of(find_study("lsm02"), ReproduceOptions(quick=True, kernel=["6.12"]), [])
+    assert plan.experiments["lmbench"].kernels == ["built:6.12-dac", "built:6.12-lsm-all"]
+    assert plan.experiments["lmbench"].boots == 2
+
+
+@pytest.mark.parametrize(
+    ("claim", "why", "said"),
+    [
+        (
+            "compile-least-on-ext4",
+            "workstation/compile: not measured under capability on 6.1 xfs root",
+            "--quick leaves xfs out of part workstation",
+        ),
+        ("compilebench-xfs-loses", "", "--quick leaves xfs out of part workstation"),
+        (
+            "html-kernel-load-higher",
+            "web-sweep/static concurrency=8: not measured under capability on 6.1 ext4 root",
+            "--quick leaves web-sweep/static concurrency=8 out of part web",
+        ),
+        # What the smaller size has as well is missing for another reason.
+        (
+            "html-kernel-load-higher",
+            "web-sweep/static concurrency=1: not measured under capability on 6.1 ext4 root",
+            "",
+        ),
+    ],
+)
+def test_what_a_smaller_size_leaves_out_of_a_claim_is_said(claim: str, why: str, said: str) -> None:
+    study = find_study("thesis15")
+    (found,) = (item for item in study.claims if item.id == claim)
+    assert say_left_out(study, found, why) == said

@@ -146,3 +146,17 @@ def test_what_is_compared_keeps_the_order_of_the_rule() -> None:
 def test_a_half_width_keeps_its_unit_and_says_of_what() -> None:
     found = quantities.half_width(Quantity(3, 2, 5, "%", name="open"))
     assert (found.value, found.unit, found.name) == (1.5, "%", "half-width of open")
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (quantities.above(_about(1, 3), 0.0, strictly=True), "at most 9 times the boots"),
+        (quantities.above(_about(0, 3), 0.0, strictly=True), "more than 100 times the boots"),
+        (quantities.within(_about(4.0, 1.1), 0, 5), "at most 2 times the boots"),
+        (quantities.within(_about(5.5, 2), 0, 5), "at most 16 times the boots"),
+    ],
+)
+def test_what_is_open_says_how_many_boots_would_tell(found: Finding, said: str) -> None:
+    assert found.holds is None
+    assert said in found.why

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from lsmeter.measure.results.directory import MANIFEST_FILE, read_run
 from lsmeter.questions.reproduce.causes import explain_claims, plan_attribution
 from lsmeter.questions.reproduce.checks import check_rules, check_shown
 from lsmeter.questions.reproduce.figures import Reproduced, reproduced
-from lsmeter.questions.reproduce.judge import Judged, judge, known_facts
+from lsmeter.questions.reproduce.judge import Judged, Verdict, judge, known_facts
 from lsmeter.questions.reproduce.parts import Part
 from lsmeter.questions.reproduce.rules import Rule
 
@@ -56,9 +57,11 @@ class Plan:
         wanted = set(_needed(study, chosen)) if claims else set(study.parts)
         made = {}
         for name, keys in study.parts.items():
-            more = study.quick[name] if options.quick else {}
+            more = dict(study.quick[name]) if options.quick else {}
+            if options.kernel:  # named ones are measured, also where a smaller size has others
+                more.pop("kernels", None)
             where = f"{study.home / name}.toml"
-            found = build_experiment(merge(dict(keys), dict(more)), where=where)
+            found = build_experiment(merge(dict(keys), more), where=where)
             kernels = [k for k in found.kernels if _is_series(k, options.kernel)]
             if name in wanted and kernels:
                 made[name] = found.model_copy(update={"kernels": kernels})
@@ -86,6 +89,43 @@ def _needed(study: Study, claims: Sequence[Claim]) -> Iterator[str]:
         yield from (
             name for name, part in study.parts.items() if suites & set(part.get("suites", ["file"]))
         )
+
+
+def say_left_out(study: Study, claim: Claim, why: str) -> str:
+    """Say what of a claim's parts a smaller reproduction leaves out, of what a reason names.
+
+    Of a claim whose places were not measured why is empty: then of what the claim itself names.
+    """
+    for part in dict.fromkeys(_needed(study, [claim])):
+        whole, less = study.parts[part], study.quick[part]
+        for key in ("kernels", "filesystems", "users", "setups"):
+            kept = less.get(key, whole.get(key, []))
+            gone = [_series(item) for item in whole.get(key, ()) if item not in kept]
+            named = set(getattr(claim, key, ())) if not why else set(why.split())
+            if lost := [word for word in dict.fromkeys(gone) if word in named]:
+                return f"--quick leaves {', '.join(lost)} out of part {part}"
+        row = why.partition(":")[0]
+        kept = [*less.get("benchmarks", ("*",))]
+        names = (row, row.partition("/")[2])
+        mine = row.partition("/")[0] in whole.get("suites", ["file"])
+        if mine and not any(fnmatch.fnmatchcase(name, item) for name in names for item in kept):
+            return f"--quick leaves {row} out of part {part}"
+    return ""
+
+
+def _series(kernel: str) -> str:
+    """Return the series of a kernel by its name; all else stays as it is."""
+    found = _NAMED.match(kernel)
+    return found["series"] if found else kernel
+
+
+def _with_size(study: Study, item: Judged) -> Judged:
+    """Return a claim that is open for want of rows with what the smaller size left out of them."""
+    compared = item.decided is not None and item.decided.text
+    if item.verdict is not Verdict.OPEN or compared or not item.claim.rule:
+        return item
+    said = say_left_out(study, item.claim, item.why if item.found else "")
+    return replace(item, why=f"{item.why}; {said}") if said else item
 
 
 def _is_series(kernel: str, wanted: Sequence[str] | None) -> bool:
@@ -125,6 +165,8 @@ def reproduce_study(plan: Plan, options: ReproduceOptions) -> tuple[Reproduced, 
     read = cache(lambda series: _read_source(study, series))
     known = known_facts(study, parts, read)
     judged = judge(study, plan.rules, known, failed, plan.claims)
+    if options.quick:
+        judged = tuple(_with_size(study, item) for item in judged)
     judged, code = _explained(plan, judged, parts, options)
     found = Reproduced(study, parts, failed, judged, options.quick)
     found = reproduced(found, known, plan.shown, whole=not plan.claims)

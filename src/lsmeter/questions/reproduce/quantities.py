@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from lsmeter.core.model import Place
 
 PERCENT = "%"
+_MOST_TIMES = 100
 
 
 class MissingError(Exception):
@@ -256,6 +257,17 @@ def unknown(why: str) -> Finding:
     return Finding(None, "", why=why)
 
 
+def _boots(item: Quantity, away: float) -> str:
+    """Say how many more boots would tell, by how far the number lies from what decides.
+
+    Intervals narrow with the root of the number of boots; with that of a few, faster.
+    """
+    times = math.ceil((max(item.value - item.low, item.high - item.value) / (away or 1e-9)) ** 2)
+    if times > _MOST_TIMES:
+        return f"more than {_MOST_TIMES} times the boots would be needed"
+    return f"at most {max(2, times)} times the boots would tell"
+
+
 def _is(holds: object) -> str:
     return "is not " if holds is False else ""
 
@@ -270,7 +282,9 @@ def above(one: Number, other: Number, *, strictly: bool) -> Finding:
         holds = True
     elif apart.high < 0 or (apart.high == 0 and strictly):
         holds = False
-    why = "" if holds is not None else f"the difference may be 0: {replace(apart, name='')}"
+    why = ""
+    if holds is None:
+        why = f"the difference may be 0: {replace(apart, name='')}; {_boots(apart, apart.value)}"
     text = f"{a} {_is(holds)}{sign} {b}"
     return Finding(holds, text, apart.value, apart.unit, apart.of, why)
 
@@ -295,7 +309,7 @@ def within(number: Number, low: float, high: float) -> Finding:
         holds = True
     elif item.high < low or item.low > high:
         holds = False
-    why = "" if holds is not None else "its interval reaches over a bound"
+    why = "" if holds is not None else f"its interval reaches over a bound; {_boots(item, away)}"
     text = f"{item} {_is(holds)}within {low:g} to {high:g}"
     return Finding(holds, text, away, item.unit, item.of, why)
 
