@@ -12,7 +12,7 @@ import pytest
 from lsmeter.core.model import Problem
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks import find_task
-from lsmeter.questions.hooks.count import document
+from lsmeter.questions.hooks.count import document, find_counts
 from lsmeter.tables.render import Options, render
 from tests.unit.model_builders import benchmark, kernel
 from tests.unit.run_builders import plan_of, run_of, said_by
@@ -64,6 +64,21 @@ def test_tables_name_the_most_frequent_first_and_mark_what_varied(
     (none,) = [line for line in text.splitlines() if "getppid" in line]
     assert "none" in none
     assert "task_free did not run equally often" in " ".join(text.split())
+
+
+def test_several_boots_are_one_count(tmp_path: Path) -> None:
+    words = {"setups": ["capability"], "task": "count", "boots": 2}
+    plan = plan_of([kernel(**ABLE)], (benchmark("open", depth=1), benchmark("getppid")), words)
+    run = run_of(plan, tmp_path / "run", lambda cell: said_by(cell, FACTS, COUNTED))
+    assert len(run.boots) == 2
+    found = find_counts(run)
+    assert [item.id for _, item in found.benchmarks] == ["open depth=1", "getppid"]
+    counts = [(item.name, item.runs, item.steady) for item in found.counts]
+    assert counts == [
+        ("file_open", 1, True),
+        ("inode_permission", 2, True),
+        ("task_free", 0, False),
+    ]
 
 
 def test_markdown_is_not_broken_by_what_names_hold(counted: RunData) -> None:

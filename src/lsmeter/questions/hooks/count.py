@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from lsmeter.core.groups import grouped
 from lsmeter.core.model import Benchmark, Boot, Place, Problem
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import ManifestCell
-from lsmeter.measure.tasks.count import Count, hook_counts, watched
+from lsmeter.measure.tasks.count import Count, count_of, hook_counts, watched
 from lsmeter.questions.cells.cells import read_boots
 from lsmeter.questions.cells.frame import placed, run_document
 from lsmeter.tables.fields import Field, named, tabled
@@ -60,7 +61,24 @@ def find_counts(run: RunData) -> Counts:
         return problems
 
     problems = read_boots(run, {"count": read})
-    return Counts(tuple(seen), tuple(benchmarks), tuple(counts), problems)
+    boots = Counter(benchmarks)
+    places = tuple(dict.fromkeys(seen))
+    return Counts(places, tuple(boots), tuple(_joined(counts, boots)), problems)
+
+
+def _joined(
+    counts: Sequence[Count], boots: Mapping[tuple[Place, Benchmark], int]
+) -> Iterator[Count]:
+    """Yield each hook's count in a benchmark once, of the readings of all boots.
+
+    boots says in how many the benchmark ended well: a hook that one lacks did not run there.
+    """
+    by_hook = grouped(((item.place, item.benchmark, item.name), item) for item in counts)
+    for (place, benchmark, name), found in by_hook.items():
+        lacking = boots.get((place, benchmark), 0) - len(found)
+        readings = [runs for item in found for runs in item.readings]
+        readings += [0] * (lacking * len(found[0].readings))
+        yield count_of(place, benchmark, name, tuple(readings))
 
 
 def guest_facts(run: RunData, kernel: str) -> Iterator[tuple[str, str]]:
