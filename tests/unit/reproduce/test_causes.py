@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,11 +13,13 @@ import pytest
 from lsmeter.catalogue.studies.study import Claim
 from lsmeter.core.model import Benchmark, Metric, Place
 from lsmeter.measure.tasks.count import Count
+from lsmeter.questions.attribution.load import load_run
 from lsmeter.questions.hooks.count import Counts
 from lsmeter.questions.reproduce.causes import explain_claims
 from lsmeter.questions.reproduce.judge import Judged, Verdict
 from lsmeter.questions.reproduce.parts import Part
 from lsmeter.questions.reproduce.quantities import Finding, Source
+from tests.unit.attribution.recorded import write_run
 
 _CLAIM = Claim(
     id="c", claim="It is so.", place="page 1", kind="bound", printed="1 %", rule="1 < 2", part="p"
@@ -81,6 +84,31 @@ def test_hooks_are_counted_of_what_compares_no_setups() -> None:
     (found,) = explain_claims([_judged(slope)], [], _parts())
     hooks = "inode_permission 2, file_open 1"
     assert found.causes == (f"file/open depth=1 selinux: runs of hooks in a call: {hooks}",)
+
+
+def test_a_place_that_two_runs_attribute_is_explained_by_the_one_that_has_the_row(
+    tmp_path: Path,
+) -> None:
+    _, cells, _ = load_run(write_run(tmp_path / "run", "before"))
+    base, tested = (
+        next(item for item in cells if item.cell.place.setup == setup)
+        for setup in ("capability", "smack")
+    )
+    source = Source("p", "file/stat depth=2", tested.cell.place, base.cell.place)
+    other = replace(tested, values={}, readings={}, kept={})
+    (found,) = explain_claims([_judged(source)], [*cells, other], {})
+    assert "file/stat depth=2 smack over capability: +" in found.causes[0]
+    assert "security_inode_permission" in found.causes[0]
+    assert "the path walk leaves RCU mode" in found.causes[0]
+
+
+def test_two_sides_that_execute_the_same_are_said_to(tmp_path: Path) -> None:
+    _, cells, _ = load_run(write_run(tmp_path / "run", "before"))
+    places = {item.cell.place.setup: item.cell.place for item in cells}
+    source = Source("p", "file/getppid", places["smack"], places["capability"])
+    (found,) = explain_claims([_judged(source)], cells, {})
+    said = "nothing is added: both execute the same instructions"
+    assert found.causes == (f"file/getppid smack over capability: {said}",)
 
 
 def test_an_overhead_is_not_explained_by_counts() -> None:

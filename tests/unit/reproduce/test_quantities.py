@@ -160,3 +160,9 @@ def test_a_half_width_keeps_its_unit_and_says_of_what() -> None:
 def test_what_is_open_says_how_many_boots_would_tell(found: Finding, said: str) -> None:
     assert found.holds is None
     assert said in found.why
+
+
+def test_the_nearest_of_two_units_is_that_of_the_smallest_share() -> None:
+    insns = quantities.above(_about(1000, unit="insns"), _about(990, unit="insns"), strictly=True)
+    count = quantities.above(5.0, 1.0, strictly=True)
+    assert quantities.every([count, insns]) is insns

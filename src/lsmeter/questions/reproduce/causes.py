@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from lsmeter.catalogue.workloads import is_workload
@@ -20,7 +21,7 @@ from lsmeter.questions.reproduce.parts import Part
 from lsmeter.questions.reproduce.quantities import Source
 
 _MOST_HOOKS = 3
-_MOST_SOURCES = 2  # of a claim: the two numbers of an order
+_MOST_SOURCES = 4  # of a claim: the two numbers of an order, each of up to two rows
 _LEAST_INSNS = 0.5
 
 
@@ -70,7 +71,7 @@ def explain_claims(
     Of system calls both sides of a comparison have to be attributed; a workload's boots say
     themselves what its hooks execute. Of what is no comparison hooks are counted.
     """
-    known = {item.cell.place: item for item in cells}
+    known = grouped((item.cell.place, item) for item in cells)  # a place can be in several runs
 
     def explained(item: Judged) -> Judged:
         found = (*_causes(item, known), *_of_workloads(item, parts), *_counted(item, parts))
@@ -144,16 +145,15 @@ def _in_hooks(parts: Mapping[str, Part], of: Source, place: Place | None) -> dic
     return {}
 
 
-def _causes(item: Judged, known: Mapping[Place, AttributedCell]) -> Iterator[str]:
+def _causes(item: Judged, known: Mapping[Place, Sequence[AttributedCell]]) -> Iterator[str]:
     for of in explained_sources(item):
-        sides = (known.get(of.baseline) if of.baseline else None, known.get(of.tested))
-        if sides[0] is None or sides[1] is None:
-            continue
-        found = account(sides[0], sides[1]).typical.benchmarks
+        sides = (known.get(place, ()) if place else () for place in (of.baseline, of.tested))
         name = of.benchmark.partition("/")[2]
-        if name in found:
-            where = f"{of.benchmark} {of.tested.setup} over {sides[0].cell.place.setup}"
-            yield f"{where}: {_told(found[name])}"
+        for base, tested in product(*sides):
+            if found := account(base, tested).typical.benchmarks.get(name):
+                where = f"{of.benchmark} {of.tested.setup} over {base.cell.place.setup}"
+                yield f"{where}: {_told(found)}"
+                break
 
 
 def _told(found: Explanation) -> str:
@@ -169,5 +169,6 @@ def _told(found: Explanation) -> str:
             said.append(f"{hook.hook} {hook.difference_insns:+,.0f}{inside}")
     outside = found.difference_insns - sum(hook.difference_insns for hook in found.hooks)
     if abs(outside) > _LEAST_INSNS:
-        said.append(f"outside of hooks {outside:+,.0f}")
+        why = "; ".join(f"{cause.words} {cause.insns:+,.0f}" for cause in found.causes)
+        said.append(f"outside of hooks {outside:+,.0f}" + (f" ({why})" if why else ""))
     return f"{found.difference_insns:+,.0f} insns: " + (", ".join(said) or "no function changed")

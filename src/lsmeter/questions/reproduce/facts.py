@@ -274,7 +274,7 @@ class Facts:
             raise MissingError(f"{benchmark}: no boot of {setup} has a seed of {base}")
         bounds = (found.overhead, found.overhead_low, found.overhead_high)
         source = Source(part.name, benchmark, tested.place, against.place)
-        return _quantity([100 * bound for bound in bounds], PERCENT, source, setup)
+        return _quantity([100 * bound for bound in bounds], PERCENT, source, _named(setup, of))
 
     def work_cost(self, setup: str, benchmark: str, of: str = KERNEL, **at: str) -> Quantity:
         """Return a figure of a unit of a workload: kernel, user, all, or another by its name."""
@@ -282,7 +282,7 @@ class Facts:
         values = list(_by_seed(item, of).values())
         bounds = (sum(values) / len(values), min(values), max(values))
         unit = INSNS if of in (KERNEL, USER, _ALL) else ""
-        return _quantity(bounds, unit, Source(part.name, benchmark, item.place), setup)
+        return _quantity(bounds, unit, Source(part.name, benchmark, item.place), _named(setup, of))
 
     def _workload(self, setup: str, benchmark: str, at: Mapping[str, str]) -> tuple[Part, Measured]:
         for part in self._parts_of(at):
@@ -367,6 +367,12 @@ class Facts:
                 f"source of {where.kernel}: no {what} of {module or 'the framework'}"
             )
         return Quantity(value, value, value, name=f"{module} {what} of {where.kernel}".strip())
+
+
+def _named(setup: str, of: str) -> str:
+    """Name a setup, and what of a unit was looked at where it is not its kernel instructions."""
+    words = {KERNEL: "", USER: " (user instructions)", _ALL: " (all instructions)"}
+    return setup + words.get(of, f" ({of})")
 
 
 def _by_seed(item: Measured, of: str) -> dict[int, float]:

@@ -227,8 +227,9 @@ class Finding:
     """What comparing numbers says: true, false, or not told (None).
 
     text has the numbers. distance is how far the number that decided lies inside (positive) or
-    outside of what was claimed, in unit; None where nothing was measured. why says what keeps an
-    open one from being told.
+    outside of what was claimed, in unit; None where nothing was measured; share is the same as a
+    fraction of the numbers that were compared, without sign. why says what keeps an open one from
+    being told.
     """
 
     holds: bool | None
@@ -237,6 +238,7 @@ class Finding:
     unit: str = ""
     of: tuple[Source, ...] = ()
     why: str = ""
+    share: float = 0.0
 
     def __invert__(self) -> Finding:
         holds = None if self.holds is None else not self.holds
@@ -286,7 +288,9 @@ def above(one: Number, other: Number, *, strictly: bool) -> Finding:
     if holds is None:
         why = f"the difference may be 0: {replace(apart, name='')}; {_boots(apart, apart.value)}"
     text = f"{a} {_is(holds)}{sign} {b}"
-    return Finding(holds, text, apart.value, apart.unit, apart.of, why)
+    largest_value = max(abs(a.value), abs(b.value))
+    share = abs(apart.value) / largest_value if largest_value else 0.0
+    return Finding(holds, text, apart.value, apart.unit, apart.of, why, share)
 
 
 def below(one: Number, other: Number, *, strictly: bool) -> Finding:
@@ -311,7 +315,8 @@ def within(number: Number, low: float, high: float) -> Finding:
         holds = False
     why = "" if holds is not None else f"its interval reaches over a bound; {_boots(item, away)}"
     text = f"{item} {_is(holds)}within {low:g} to {high:g}"
-    return Finding(holds, text, away, item.unit, item.of, why)
+    share = abs(away) / ((high - low) / 2 or 1.0)
+    return Finding(holds, text, away, item.unit, item.of, why, share)
 
 
 def equal(one: Number, other: Number, margin: float) -> Finding:
@@ -340,16 +345,20 @@ def at_least(count: float, found: Sequence[Finding]) -> Finding:
     against = [item for item in found if item.holds is False]
     of = tuple(source for item in against for source in item.of)
     why = next((item.why for item in found if item.holds is None), "") if holds is None else ""
-    return Finding(holds, text, true - count, "", of, why)
+    share = abs(true - count) / len(found) if found else 0.0
+    return Finding(holds, text, true - count, "", of, why, share)
 
 
 def _joined(found: Sequence[Finding], *, decides: bool) -> Finding:
-    """Return the finding that decides: the farthest of that kind, an open one, else the nearest."""
+    """Return the finding that decides: the farthest of that kind, an open one, else the nearest.
+
+    Numbers of two units are far or near by their shares.
+    """
     if not found:
         return unknown("no row")
 
-    def away(item: Finding) -> float:
-        return abs(item.distance) if item.distance is not None else 0.0
+    def away(item: Finding) -> tuple[float, float]:
+        return item.share, abs(item.distance or 0.0)
 
     deciding = [item for item in found if item.holds is decides]
     if deciding:
