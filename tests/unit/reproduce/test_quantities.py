@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lsmeter.core.model import Place
 from lsmeter.questions.reproduce import quantities
-from lsmeter.questions.reproduce.quantities import Finding, MissingError, Quantity, UnitError
+from lsmeter.questions.reproduce.quantities import (
+    Finding,
+    MissingError,
+    Quantity,
+    Source,
+    UnitError,
+)
 
 _NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
 _HALVES = st.floats(0, 1e3, allow_nan=False)
@@ -166,3 +173,14 @@ def test_the_nearest_of_two_units_is_that_of_the_smallest_share() -> None:
     insns = quantities.above(_about(1000, unit="insns"), _about(990, unit="insns"), strictly=True)
     count = quantities.above(5.0, 1.0, strictly=True)
     assert quantities.every([count, insns]) is insns
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_at_least_is_of_the_rows_that_decided(count: int) -> None:
+    place = Place("debian:6.1", "selinux", "file", "tmpfs", "root")
+    rows = [
+        Finding(holds, "", of=(Source("p", name, place),))
+        for name, holds in (("good", True), ("bad", False))
+    ]
+    found = quantities.at_least(count, rows)
+    assert [of.benchmark for of in found.of] == (["good"] if found.holds else ["bad"])

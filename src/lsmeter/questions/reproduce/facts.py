@@ -80,9 +80,19 @@ class Facts:
             raise MissingError(f"{pattern}: not measured on {self._at(at)}")
         return list(found)
 
-    def ov(self, setup: str, base: str, benchmark: str, *, whole: float = 0, **at: str) -> Quantity:
-        """Return an overhead: of the call, or of the whole cycle."""
-        change, source = self._change(setup, base, benchmark, at, whole=bool(whole))
+    def ov(
+        self,
+        setup: str,
+        base: str,
+        benchmark: str,
+        *,
+        whole: float = 0,
+        base_user: str = "",
+        **at: str,
+    ) -> Quantity:
+        """Return an overhead: of the call, or of the whole cycle; over the base of another user."""
+        against = {**at, "user": base_user} if base_user else at
+        change, source = self._change(setup, base, benchmark, at, against, whole=bool(whole))
         bounds = (change.overhead, change.overhead_low, change.overhead_high)
         return _quantity([100 * bound for bound in bounds], PERCENT, source, setup)
 
@@ -95,7 +105,7 @@ class Facts:
     def _added(
         self, setup: str, base: str, benchmark: str, at: Mapping[str, str], *, whole: bool = False
     ) -> Quantity:
-        change, source = self._change(setup, base, benchmark, at, whole=whole)
+        change, source = self._change(setup, base, benchmark, at, at, whole=whole)
         return _quantity((change.difference, change.low, change.high), INSNS, source, setup)
 
     def cost(self, setup: str, benchmark: str, *, whole: float = 0, **at: str) -> Quantity:
@@ -124,16 +134,24 @@ class Facts:
         return replace(share, unit=PERCENT, name=f"{benchmark} {setup}")
 
     def _change(
-        self, setup: str, base: str, benchmark: str, at: Mapping[str, str], *, whole: bool
+        self,
+        setup: str,
+        base: str,
+        benchmark: str,
+        at: Mapping[str, str],
+        against: Mapping[str, str],
+        *,
+        whole: bool,
     ) -> tuple[Change, Source]:
         suite, _, name = benchmark.partition("/")
-        sides = [list(self._measured(item, suite, name, at)) for item in (setup, base)]
-        for side, cells in zip((setup, base), sides, strict=True):
-            if not cells:
-                raise MissingError(self._lacking(side, benchmark, at))
-        pairs = [(tested, against) for tested in sides[0] for against in sides[1]]
-        tested, against = min(pairs, key=self._distance)
-        found = self._comparisons(against, tested).get(name)
+        sides: list[list[_Found]] = []
+        for side, place in ((setup, at), (base, against)):
+            sides.append(list(self._measured(side, suite, name, place)))
+            if not sides[-1]:
+                raise MissingError(self._lacking(side, benchmark, place))
+        pairs = list(product(*sides))
+        tested, baseline = min(pairs, key=self._distance)
+        found = self._comparisons(baseline, tested).get(name)
         change = None if found is None else found.whole if whole else found.in_line
         if found is None or change is None:
             raise MissingError(f"{benchmark}: {setup} cannot be compared with {base}")

@@ -342,8 +342,8 @@ def at_least(count: float, found: Sequence[Finding]) -> Finding:
     true, is_open = (sum(item.holds is state for item in found) for state in (True, None))
     text = f"{true} of {len(found)} hold, at least {count:g} have to"
     holds = True if true >= count else False if true + is_open < count else None
-    against = [item for item in found if item.holds is False]
-    of = tuple(source for item in against for source in item.of)
+    deciding = [item for item in found if item.holds is (holds is True)]
+    of = tuple(source for item in deciding for source in item.of)
     why = next((item.why for item in found if item.holds is None), "") if holds is None else ""
     share = abs(true - count) / len(found) if found else 0.0
     return Finding(holds, text, true - count, "", of, why, share)
