@@ -16,10 +16,11 @@ from lsmeter.core.errors import UsageError
 from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.reproduce import document as documents
 from lsmeter.questions.reproduce.checks import check_rules, check_shown
-from lsmeter.questions.reproduce.compared import Agreement, compare_overheads
+from lsmeter.questions.reproduce.compared import Agreement, compare_bound, compare_overheads
 from lsmeter.questions.reproduce.figures import Reproduced, by_kind, by_study, reproduced
 from lsmeter.questions.reproduce.judge import Verdict, judge, known_facts
 from lsmeter.questions.reproduce.parts import Part
+from lsmeter.questions.reproduce.plots import specify
 from lsmeter.questions.reproduce.quantities import PERCENT, Quantity
 from lsmeter.tables import render
 from lsmeter.tables.model import Detail, Document
@@ -231,6 +232,27 @@ def test_printed_values_stand_beside_ours(found: Reproduced) -> None:
     assert "not measured" in found_counts["gone", "fixed"].ours[0].why
 
 
+@pytest.mark.parametrize(
+    ("ours", "printed", "agreement"),
+    [
+        (5, 6, Agreement.BELOW),
+        (6, 6, Agreement.BELOW),
+        (7, 6, Agreement.ABOVE),
+        (1, 0, Agreement.NONE),
+        (0, 0, Agreement.BELOW),
+    ],
+)
+def test_a_printed_bound_is_kept_or_not(ours: float, printed: float, agreement: Agreement) -> None:
+    assert compare_bound(Quantity(ours, ours, ours), printed) is agreement
+
+
+def test_plots_name_no_suite_that_all_have(found: Reproduced) -> None:
+    specification = specify(found.plotted[0])
+    assert specification
+    xs = {row["x"] for row in specification["data"]["values"]}
+    assert xs == {"open depth=1", "stat depth=1"}
+
+
 def test_plots_have_a_point_for_each_row_and_say_what_lacks(found: Reproduced) -> None:
     bars, points = found.plotted
     assert [(point.series, point.x) for point in bars.points] == [
@@ -271,8 +293,8 @@ def test_a_document_says_what_failed_with_command_versions_and_digests(
     for shown in (page, text, _render([found], "table")):
         words = " ".join(shown.split())
         assert "lsmeter reproduce ./mine/" in words
-        assert "part broken failed: no such kernel" in words
-        assert "cheaper: does not hold today" in words
+        assert "broken: no run: no such kernel" in words
+        assert "cheaper does not hold today (printed" in words
     assert _part().run.manifest.kernels[0].image_sha256 in page
     assert _part().run.manifest.lsmeter_version in page
 
@@ -285,7 +307,7 @@ def test_a_part_of_which_boots_are_missing_is_named(found: Reproduced) -> None:
     fewer = replace(found, parts={"calls": part})
     assert fewer.incomplete == {"calls": said}
     text = " ".join(_render([fewer], "table").split())
-    assert f"part calls: {said}" in text
+    assert f"/main.lsmeter; {said}" in text
     assert "1 part incomplete." in text
 
 
@@ -296,7 +318,7 @@ def test_several_studies_make_one_document_of_counts(found: Reproduced) -> None:
     assert kinds["said in words"].share == 1.0
     assert kinds["read off the numbers"].by_verdict[Verdict.FAILS] == 2
     text = _render(both, "table")
-    said = "2 of 12 claims of 2 studies: 2 hold, 2 do not hold today, 6 cannot be told"
+    said = "12 claims of 2 studies: 2 hold, 2 do not hold today, 6 cannot be told"
     assert said in " ".join(text.split())
 
 

@@ -50,7 +50,8 @@ class Compared(Placed):
     rows of these tables only, and these setups (in a CSV: columns; rows are named by the columns
     of `rows`). ours is an expression over row, setup, benchmark and the columns of a CSV, several
     that for rows of several benchmarks. names replaces words before they are read by it. depth is
-    what "d" of a CSV stands for. margin is how far equal counts may lie apart.
+    what "d" of a CSV stands for. margin is how far equal counts may lie apart. bound says that
+    printed counts are those of at most; where 0 is printed, a setup has none.
     """
 
     place: _Text
@@ -65,6 +66,7 @@ class Compared(Placed):
     unit: Annotated[str, Field(max_length=40)] = ""
     depth: Annotated[int, Field(ge=0, le=100)] = 0
     margin: Annotated[float, Field(ge=0, le=1e9)] = 0.0
+    bound: bool = False
 
 
 class Plot(Placed):

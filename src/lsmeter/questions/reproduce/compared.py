@@ -33,6 +33,8 @@ class Agreement(StrEnum):
     OTHER = "other sign"
     EQUAL = "equal"
     DIFFERENT = "different"
+    BELOW = "within the bound"
+    ABOVE = "above the bound"
     OPEN = "not told"
     NONE = ""  # nothing to be compared
 
@@ -110,7 +112,7 @@ def compare_table(study: Study, table: Compared, rules: Mapping[str, Rule], know
         ours = tuple(
             _ours(study, rule, cell.known, known[table.part, where], where) for where in places
         )
-        found = [_agreement(cell, item, table.margin) for item in ours if item.number is not None]
+        found = [_agreement(cell, item, table) for item in ours if item.number is not None]
         pairs.append(Pair(cell, ours, _worst(found)))
     return Beside(table, places, tuple(pairs))
 
@@ -135,7 +137,7 @@ def _ours(
     return Ours(where, found)
 
 
-def _agreement(cell: Cell, ours: Ours, margin: float) -> Agreement:
+def _agreement(cell: Cell, ours: Ours, table: Compared) -> Agreement:
     number, printed = ours.number, cell.number
     if number is None or printed is None:
         return Agreement.NONE
@@ -145,8 +147,18 @@ def _agreement(cell: Cell, ours: Ours, margin: float) -> Agreement:
         )
     if number.unit:
         return Agreement.NONE  # instructions beside another unit
+    if table.bound:
+        return compare_bound(number, printed)
     words = {True: Agreement.EQUAL, False: Agreement.DIFFERENT, None: Agreement.OPEN}
-    return words[quantities.within(number - printed, -margin, margin).holds]
+    return words[quantities.within(number - printed, -table.margin, table.margin).holds]
+
+
+def compare_bound(ours: Quantity, printed: float) -> Agreement:
+    """Return how a count agrees with a printed bound; of 0 the setup has none, whatever runs."""
+    if not printed and ours.value > 0:
+        return Agreement.NONE
+    below = {True: Agreement.BELOW, False: Agreement.ABOVE, None: Agreement.OPEN}
+    return below[quantities.below(ours, printed, strictly=False).holds]
 
 
 def compare_overheads(ours: Quantity, printed: float) -> Agreement:
@@ -161,8 +173,8 @@ def compare_overheads(ours: Quantity, printed: float) -> Agreement:
 
 def _worst(found: Sequence[Agreement]) -> Agreement:
     order = (
-        *(Agreement.OTHER, Agreement.DIFFERENT, Agreement.OPEN, Agreement.SIGN),
-        *(Agreement.SIZE, Agreement.EQUAL),
+        *(Agreement.OTHER, Agreement.DIFFERENT, Agreement.ABOVE, Agreement.OPEN),
+        *(Agreement.SIGN, Agreement.SIZE, Agreement.EQUAL, Agreement.BELOW),
     )
     return next((kind for kind in order if kind in found), Agreement.NONE)
 

@@ -76,19 +76,26 @@ def _facts(found: Sequence[Reproduced], command: str, detail: Detail) -> Iterato
         yield "Made by", f"lsmeter {', '.join(versions)}"
     if detail is not Detail.SHORT:
         yield from tools
-        kernels = {kernel for item in manifests for kernel in item.kernels}
-        for kernel in sorted(kernels, key=lambda kernel: kernel.name):
-            yield kernel.name, f"{kernel.release}; SHA-256 {kernel.image_sha256}"
+        kernels = {
+            (kernel.name, f"{kernel.release}; SHA-256 {kernel.image_sha256}")
+            for item in manifests
+            for kernel in item.kernels
+        }
+        yield from sorted(kernels)
     for item in found:
         yield item.study.name, " ".join((item.study.source + ".", item.study.note)).strip()
-        for part in item.parts.values():
-            manifest = part.run.manifest
-            names = ", ".join(kernel.name for kernel in manifest.kernels)
-            boots = many(len(part.run.boots), "boot")
-            yield (
-                f"{item.study.name}: {part.name}",
-                f"{manifest.title}; {boots}; {names}; {part.run.title}",
-            )
+
+
+def _runs(item: Reproduced) -> Iterator[Item]:
+    """Name the run of each part, and of the others why they have none."""
+    for part in item.parts.values():
+        manifest = part.run.manifest
+        names = ", ".join(kernel.name for kernel in manifest.kernels)
+        said = f"{manifest.title}; {many(len(part.run.boots), 'boot')}; {names}; {part.run.title}"
+        few = item.incomplete.get(part.name)
+        yield Item(f"{part.name}: {said}" + (f"; {few}" if few else ""))
+    for name, why in item.failed.items():
+        yield Item(f"{name}: no run: {why}", tone=Tone.QUIET)
 
 
 def _sections(item: Reproduced, detail: Detail, *, reports: bool) -> Iterator[Section]:
@@ -105,12 +112,10 @@ def _sections(item: Reproduced, detail: Detail, *, reports: bool) -> Iterator[Se
         yield Section(title, items=causes, key=f"{name}-causes")
     if detail is not Detail.SHORT:
         yield from _beside(item)
-    lacking = [f"part {part} failed: {why}" for part, why in item.failed.items()]
-    lacking += [f"part {part}: {why}" for part, why in item.incomplete.items()]
-    lacking += item.study.missing
-    if lacking:
+    yield Section(f"{name}: runs", items=tuple(_runs(item)), key=f"{name}-runs")
+    if item.study.missing:
         title = f"{name}: what of the study is not measured here"
-        shown = tuple(Item(text) for text in lacking)
+        shown = tuple(Item(text) for text in item.study.missing)
         yield Section(title, items=shown, key=f"{name}-missing")
     if detail is not Detail.SHORT:
         yield from evidence.sections(item)
@@ -196,12 +201,12 @@ def _measured(item: Judged) -> str:
 def _exclusive(item: Reproduced) -> Iterator[Item]:
     """Yield pairs of claims of which one has to fail, each with its verdict and what decided."""
     for pair in exclusive(item.judged):
-        heads = (f"{one.claim.id}: {one.verdict}" for one in pair)
-        lines = tuple(
-            f"{one.claim.id}: printed {one.claim.printed} ({one.claim.place}); {_measured(one)}"
+        sides = (
+            f"{one.claim.id} {results.WORDS[one.verdict][0]} (printed: {one.claim.printed}, "
+            f"{one.claim.place}; {_measured(one)})"
             for one in pair
         )
-        yield Item("; ".join(heads), quoted=lines)
+        yield Item("; but ".join(sides))
 
 
 def _causes(judged: Iterable[Judged]) -> Iterator[Item]:

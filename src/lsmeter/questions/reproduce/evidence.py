@@ -28,7 +28,10 @@ _AGREEMENTS = (
     f"agrees: over all places that were measured; sizes within a factor of {NEAR}; "
     "not told: the interval reaches over 0, or over the margin."
 )
-_TONES = {Agreement.OTHER: Tone.WORSE, Agreement.DIFFERENT: Tone.WORSE, Agreement.OPEN: Tone.QUIET}
+_TONES = {
+    **dict.fromkeys((Agreement.OTHER, Agreement.DIFFERENT, Agreement.ABOVE), Tone.WORSE),
+    Agreement.OPEN: Tone.QUIET,
+}
 
 
 def anchor(study: str, kind: str, name: str) -> str:

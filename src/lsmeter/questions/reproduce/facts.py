@@ -149,7 +149,7 @@ class Facts:
             sides.append(list(self._measured(side, suite, name, place)))
             if not sides[-1]:
                 raise MissingError(self._lacking(side, benchmark, place))
-        pairs = list(product(*sides))
+        pairs = list(product(sides[0], sides[1]))
         tested, baseline = min(pairs, key=self._distance)
         found = self._comparisons(baseline, tested).get(name)
         change = None if found is None else found.whole if whole else found.in_line

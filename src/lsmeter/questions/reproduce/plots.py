@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable, Sequence
 
 from lsmeter.questions.reproduce.compared import Plotted, Point
 from lsmeter.tables import look
@@ -16,6 +17,7 @@ _HEIGHT = 260
 _BAR = 9  # pixels of a bar, at least
 _WIDE = 16  # numbers that lie so far apart get a logarithmic axis
 _MOST_LACKING = 3
+_LINE = 40  # characters of a line of a title that stands upright beside the plot
 
 
 def figure(found: Plotted) -> Figure:
@@ -45,16 +47,22 @@ def specify(found: Plotted) -> Specification | None:
     width = WIDTH // columns - 90
     bars, line = found.plot.form == "bars", found.plot.form == "lines"
     spec = _bars(found, width) if bars else _over_numbers(found, width, line=line)
-    rows = [_row(point) for point in found.points]
+    rows = [_row(point, _label(found)) for point in found.points]
     if len(places) == 1:
         return look.finish({"data": {"values": rows}, **spec})
     header = {"title": None, "labelLimit": width}
     return look.finish(look.facets(rows, spec, "place", columns, sort=places, header=header))
 
 
-def _row(point: Point) -> dict[str, object]:
+def _row(point: Point, label: Callable[[str], str]) -> dict[str, object]:
     found: dict[str, object] = {"place": str(point.where), "series": point.series or "ours"}
-    return {**found, "x": point.x, "y": point.y, "low": point.low, "high": point.high}
+    return {**found, "x": label(point.x), "y": point.y, "low": point.low, "high": point.high}
+
+
+def _label(found: Plotted) -> Callable[[str], str]:
+    """Return how an x is written: without its suite, where all have the same."""
+    suites = {point.x.partition("/")[0] if "/" in point.x else "" for point in found.points}
+    return lambda x: x.partition("/")[2] if len(suites) == 1 and "" not in suites else x
 
 
 def _names(points: Sequence[Point]) -> list[str]:
@@ -73,11 +81,16 @@ def _interval(place: Specification, y: Specification) -> Specification:
     return {"mark": mark, "encoding": {**place, "y": low, "y2": {"field": "high"}}}
 
 
+def _y(found: Plotted) -> Specification:
+    title = textwrap.wrap(found.plot.y_title, _LINE)
+    return channel("y:Q", axis={"title": title, "tickCount": 6})
+
+
 def _bars(found: Plotted, width: int) -> Specification:
     """Draw a group of bars for each x, a bar for each series."""
     names = _names(found.points)
-    xs = list(dict.fromkeys(point.x for point in found.points))
-    y = channel("y:Q", axis={"title": found.plot.y_title, "tickCount": 6})
+    xs = list(dict.fromkeys(map(_label(found), (point.x for point in found.points))))
+    y = _y(found)
     # Names end in what tells them apart, and a label that is cut loses its end.
     axis = {"title": found.plot.x_title or None, "labelAngle": -35, "labelLimit": 320}
     place = {
@@ -93,7 +106,7 @@ def _over_numbers(found: Plotted, width: int, *, line: bool) -> Specification:
     """Draw a line through the points of each series, or their line of regression."""
     names = _names(found.points)
     xs = sorted({float(point.x) for point in found.points})
-    y = channel("y:Q", axis={"title": found.plot.y_title, "tickCount": 6})
+    y = _y(found)
     axis = {"title": found.plot.x_title or None, "values": xs, "labelOverlap": True}
     scale = {"type": "log", "base": 2} if xs[0] > 0 and xs[-1] / xs[0] >= _WIDE else {"zero": False}
     x = {"x": channel("x:Q", axis={**axis, "format": ",~r"}, scale=scale)}

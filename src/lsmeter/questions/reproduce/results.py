@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from lsmeter.core.groups import grouped
 from lsmeter.questions.reproduce.figures import Reproduced, Tally, by_kind, by_study, tally
 from lsmeter.questions.reproduce.judge import Judged, Verdict
 from lsmeter.tables.fields import Field, named, tabled
@@ -49,12 +50,11 @@ def answer(found: Sequence[Reproduced]) -> Iterator[str]:
     """Yield a sentence for each study, and before them one for all where there are several."""
     if len(found) > 1:
         every = by_study(found)[-1]
-        holds = every.by_verdict[Verdict.HOLDS]
-        yield f"{holds} of {every.claims:,} claims of {len(found)} studies: {say_counts(every)}."
+        yield f"{many(every.claims, 'claim')} of {len(found)} studies: {say_counts(every)}."
     for item in found:
         counts = tally(item.study.name, item.judged)
         size = f"{'quick: ' if item.quick else ''}{many(counts.claims, 'claim')}"
-        lost = f" {many(len(item.failed), 'part')} failed." if item.failed else ""
+        lost = f" {many(len(item.failed), 'part')} without a run." if item.failed else ""
         few = len(item.incomplete)
         lost += f" {many(few, 'part')} incomplete." if few else ""
         yield f"{item.study.name}: {size}: {say_counts(counts)}.{lost}"
@@ -80,7 +80,9 @@ def _paragraph(item: Reproduced) -> Iterator[str]:
         if said:
             yield f"{item.study.name}: {table.table.title}: {said} (of {len(table.pairs)} values)."
     if item.failed:
-        yield f"{item.study.name}: not measured, since it failed: {', '.join(item.failed)}."
+        why = grouped((reason, part) for part, reason in item.failed.items())
+        lost = "; ".join(f"{', '.join(parts)} ({reason})" for reason, parts in why.items())
+        yield f"{item.study.name}: parts without a run: {lost}."
 
 
 def _by_distance(judged: Sequence[Judged], verdict: Verdict) -> list[str]:
