@@ -14,6 +14,7 @@ from lsmeter.core.groups import grouped
 from lsmeter.core.model import Place
 from lsmeter.measure.tasks.count import Count
 from lsmeter.questions.attribution.account import account
+from lsmeter.questions.attribution.cost import FunctionChange
 from lsmeter.questions.attribution.explain import Explanation
 from lsmeter.questions.attribution.load import AttributedCell
 from lsmeter.questions.reproduce.judge import Judged, Verdict
@@ -75,7 +76,7 @@ def explain_claims(
 
     def explained(item: Judged) -> Judged:
         found = (*_causes(item, known), *_of_workloads(item, parts), *_counted(item, parts))
-        return replace(item, causes=found or (_unexplained(item),))
+        return replace(item, causes=tuple(dict.fromkeys(found)) or (_unexplained(item),))
 
     return tuple(explained(item) if item.verdict is Verdict.FAILS else item for item in judged)
 
@@ -156,6 +157,12 @@ def _causes(item: Judged, known: Mapping[Place, Sequence[AttributedCell]]) -> It
                 break
 
 
+def _name(change: FunctionChange) -> str:
+    """Name a function; what has no symbol is written in brackets."""
+    bare = change.function.startswith("[")
+    return "code without a symbol, as BPF programs are" if bare else change.function
+
+
 def _told(found: Explanation) -> str:
     """Name the hooks that changed most, each with the function of it that did, and the rest."""
     if not found.difference_insns:
@@ -165,7 +172,7 @@ def _told(found: Explanation) -> str:
     for hook in hooks[:_MOST_HOOKS]:
         if abs(hook.difference_insns) > _LEAST_INSNS:
             most = max(hook.functions, key=lambda one: abs(one.difference_insns), default=None)
-            inside = f" (most in {most.function} {most.difference_insns:+,.0f})" if most else ""
+            inside = f" (most in {_name(most)} {most.difference_insns:+,.0f})" if most else ""
             said.append(f"{hook.hook} {hook.difference_insns:+,.0f}{inside}")
     outside = found.difference_insns - sum(hook.difference_insns for hook in found.hooks)
     if abs(outside) > _LEAST_INSNS:
