@@ -311,6 +311,12 @@ def test_a_part_of_which_boots_are_missing_is_named(found: Reproduced) -> None:
     assert "1 part incomplete." in text
 
 
+def test_several_studies_have_one_picture_of_verdicts(found: Reproduced) -> None:
+    drawn = re.findall(r"Claims by verdict", _render([found, found], "html"))
+    assert drawn
+    assert "Claims by verdict" not in _render([found], "html")
+
+
 def test_several_studies_make_one_document_of_counts(found: Reproduced) -> None:
     both = [found, found]
     assert [(row.name, row.claims, row.judged) for row in by_study(both)][-1] == ("all", 12, 4)

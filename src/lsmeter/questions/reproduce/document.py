@@ -15,7 +15,7 @@ from lsmeter.measure.tasks import cost_tasks
 from lsmeter.questions.cost.document import document_of
 from lsmeter.questions.reproduce import evidence, plots, results
 from lsmeter.questions.reproduce.data import STUDY
-from lsmeter.questions.reproduce.figures import Reproduced
+from lsmeter.questions.reproduce.figures import Reproduced, by_study
 from lsmeter.questions.reproduce.judge import Judged, Verdict, exclusive
 from lsmeter.questions.reproduce.parts import Part
 from lsmeter.tables.model import (
@@ -62,6 +62,7 @@ def document(found: Sequence[Reproduced], command: str, detail: Detail) -> Docum
         notes=(_MORE,) if detail is Detail.SHORT else (),
         data={"studies": [STUDY.entry(item) for item in found]},
         answer=tuple(results.answer(found)),
+        picture=None if alone else plots.verdicts(by_study(found)[:-1]),
     )
 
 

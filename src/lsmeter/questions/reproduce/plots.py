@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Callable, Sequence
 
 from lsmeter.questions.reproduce.compared import Plotted, Point
+from lsmeter.questions.reproduce.figures import Tally
+from lsmeter.questions.reproduce.judge import Verdict
 from lsmeter.tables import look
 from lsmeter.tables.look import SERIES, WIDTH, Specification, channel
 from lsmeter.tables.model import Figure
@@ -14,6 +16,8 @@ from lsmeter.tables.values import some
 
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _HEIGHT = 260
+_LEFT = 24  # pixels left free beside labels that lean
+_PICTURE = 400  # pixels of the plot beside a document's answer
 _BAR = 9  # pixels of a bar, at least
 _WIDE = 16  # numbers that lie so far apart get a logarithmic axis
 _MOST_LACKING = 3
@@ -38,6 +42,40 @@ def figure(found: Plotted) -> Figure:
     return Figure(plot.title, " ".join(said), draw)
 
 
+def verdicts(found: Sequence[Tally]) -> Figure:
+    """Return a bar for each study: its claims by verdict."""
+    title, caption = "Claims by verdict", "A bar for each study; its parts are its claims."
+
+    def draw(identity: str) -> str:
+        from lsmeter.tables import svg
+
+        drawn = _by_verdict(found)
+        return svg.drawn(drawn, identity=identity, title=title, description=caption)
+
+    return Figure(title, caption, draw)
+
+
+def _by_verdict(found: Sequence[Tally]) -> Specification:
+    rows = [
+        {"study": item.name, "verdict": verdict.value, "claims": count, "place": place}
+        for item in found
+        for place, (verdict, count) in enumerate(item.by_verdict.items())
+    ]
+    domain = [verdict.value for verdict in Verdict]
+    colours = [look.BAR_BETTER, look.BAR_WORSE, look.EMPTY, look.GRID]  # in the order of Verdict
+    legend = {"title": None, "orient": "top", "columns": 2, "columnPadding": 24}
+    encoding = {
+        "y": channel("study:N", sort=[item.name for item in found], axis={"title": None}),
+        "x": channel("claims:Q", axis={"title": "claims"}),
+        "color": channel("verdict:N", scale={"domain": domain, "range": colours}, legend=legend),
+        "order": {"field": "place"},
+    }
+    size = {"width": _PICTURE, "height": {"step": 26}}
+    return look.finish(
+        {"data": {"values": rows}, "mark": "bar", "encoding": encoding, **size}, left=_LEFT
+    )
+
+
 def specify(found: Plotted) -> Specification | None:
     """Return the plot, a panel for each place; None without a point."""
     if not found.points:
@@ -49,9 +87,10 @@ def specify(found: Plotted) -> Specification | None:
     spec = _bars(found, width) if bars else _over_numbers(found, width, line=line)
     rows = [_row(point, _label(found)) for point in found.points]
     if len(places) == 1:
-        return look.finish({"data": {"values": rows}, **spec})
+        return look.finish({"data": {"values": rows}, **spec}, left=_LEFT)
     header = {"title": None, "labelLimit": width}
-    return look.finish(look.facets(rows, spec, "place", columns, sort=places, header=header))
+    facets = look.facets(rows, spec, "place", columns, sort=places, header=header)
+    return look.finish(facets, left=_LEFT)
 
 
 def _row(point: Point, label: Callable[[str], str]) -> dict[str, object]:
