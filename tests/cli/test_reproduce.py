@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from lsmeter.measure.results.directory import create_run, read_run
 from tests.conftest import InProcess
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "main.lsmeter"
 
 STUDY = """
 title = "A study of mine"
@@ -61,8 +64,12 @@ def study(in_process: InProcess) -> Path:
 def test_claims_of_a_study_are_judged_by_what_was_measured(
     in_process: InProcess, study: Path
 ) -> None:
+    planned_otherwise = in_process.home / "r" / "mine" / "calls"
+    create_run(planned_otherwise, read_run(EXAMPLE).manifest)
     done = in_process("reproduce", "./mine", "--run-dir", "r", "-f", "json", "-o", "r.json")
     assert done.code != 0, "a part failed"
+    assert "held another run; it is calls.1 now" in done.err
+    assert read_run(planned_otherwise.with_name("calls.1")).manifest.title != "Two calls"
     found = json.loads((in_process.home / "r.json").read_text())["studies"][0]
     verdicts = {item["id"]: item["verdict"] for item in found["claims"]}
     assert verdicts == {
@@ -90,14 +97,14 @@ def test_claims_of_a_study_are_judged_by_what_was_measured(
     assert again.out.startswith("mine: 1 claim: 1 holds.\n")
     assert "from the store" in again.err or "known from earlier runs" in again.err
     page = in_process("reproduce", "./mine", "--run-dir", "r", "-f", "html", "-o", "page.html")
-    assert "part broken" in (in_process.home / "page.html").read_text(), page.err
+    assert "broken: no run" in (in_process.home / "page.html").read_text(), page.err
 
 
 def test_what_is_not_measured_is_named_and_not_booted(in_process: InProcess, study: Path) -> None:
     done = in_process("reproduce", f"./{study.name}", "--measured", "--run-dir", "r")
     assert done.code == 1
     assert done.out.startswith("mine: 6 claims: 5 cannot be told, 1 is not comparable. 2 parts")
-    assert "part calls failed: not measured yet" in " ".join(done.out.split())
+    assert "calls: no run: not measured yet" in " ".join(done.out.split())
     assert not (in_process.home / "r").exists()
 
 

@@ -77,6 +77,10 @@ class RunData:
         return boot_folder(self.path, boot)
 
 
+class OtherRunError(UsageError):
+    """A run directory holds a run that was planned otherwise."""
+
+
 def boot_folder(run: Path, boot: BootId) -> Path:
     """Return where a run directory keeps a boot."""
     return run / BOOTS / boot.folder
@@ -118,7 +122,7 @@ def create_run(path: Path, manifest: Manifest) -> str:
         with writing(path):
             existing.replace(path / DAMAGED_FILE)
     if asked != there:
-        raise UsageError(
+        raise OtherRunError(
             f"--run-dir: {path} holds another run",
             hint="name another directory; a run is continued only with the same options",
         )

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from lsmeter.cli.live import LiveTasks
 from lsmeter.cli.measure import measure
 from lsmeter.core.errors import ExitCode, LsmeterError, UsageError
 from lsmeter.measure.experiment.options import Experiment, build_experiment, merge
-from lsmeter.measure.results.directory import MANIFEST_FILE, read_run
+from lsmeter.measure.results.directory import MANIFEST_FILE, OtherRunError, read_run
 from lsmeter.questions.reproduce.causes import explain_claims, plan_attribution
 from lsmeter.questions.reproduce.checks import check_rules, check_shown
 from lsmeter.questions.reproduce.figures import Reproduced, reproduced
@@ -209,6 +210,13 @@ def _run(
         return where, ExitCode.OK
     where.parent.mkdir(parents=True, exist_ok=True)
     into = replace(options, run_dir=where)
+    try:
+        return measure([experiment], name, into, announce=False, resume=options.run_dir)
+    except OtherRunError:  # of an earlier version, whose boots are not these
+        names = (where.with_name(f"{where.name}.{number}") for number in count(1))
+        aside = next(name for name in names if not name.exists())
+        where.rename(aside)
+        SCREEN.say(f"{name}: {where} held another run; it is {aside.name} now", style="yellow")
     return measure([experiment], name, into, announce=False, resume=options.run_dir)
 
 
