@@ -184,3 +184,11 @@ def test_at_least_is_of_the_rows_that_decided(count: int) -> None:
     ]
     found = quantities.at_least(count, rows)
     assert [of.benchmark for of in found.of] == (["good"] if found.holds else ["bad"])
+
+
+def test_a_correlation_is_not_narrowed_by_boots() -> None:
+    found = quantities.correlation([1.0, 2.0, 3.0, 4.0, 5.0], [1.0, 3.0, 2.0, 5.0, 4.0])
+    open_one = quantities.above(found, 0.5, strictly=False)
+    assert open_one.holds is None
+    assert "more rows would tell" in open_one.why
+    assert "boots would" not in open_one.why

@@ -131,7 +131,8 @@ class Facts:
         then = {**at, "kernel": before}
         old, new = (self._added(setup, base, benchmark, kernel) for kernel in (then, at))
         share = 100 * (old - new) / self.cost(setup, benchmark, whole=0, **then)
-        return replace(share, unit=PERCENT, name=f"{benchmark} {setup}")
+        elsewhere = f" (part {at['part']})" if at.get("part", self._own) != self._own else ""
+        return replace(share, unit=PERCENT, name=f"{benchmark} {setup}{elsewhere}")
 
     def _change(
         self,

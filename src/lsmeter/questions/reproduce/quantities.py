@@ -18,6 +18,7 @@ from lsmeter.core.model import Place
 
 PERCENT = "%"
 _MOST_TIMES = 100
+_ROWS = "more rows would tell, not more boots"
 
 
 class MissingError(Exception):
@@ -40,7 +41,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number, the least and the most that it may be (95 %), its unit, and where it was read."""
+    """A number, the least and the most that it may be (95 %), its unit, and where it was read.
+
+    by_boots says that more boots would narrow the interval.
+    """
 
     value: float
     low: float
@@ -48,6 +52,7 @@ class Quantity:
     unit: str = ""
     of: tuple[Source, ...] = ()
     name: str = ""
+    by_boots: bool = True
 
     def __str__(self) -> str:
         return f"{self.name} {self.text}".strip()
@@ -213,7 +218,8 @@ def correlation(one: Sequence[Number], other: Sequence[Number]) -> Quantity:
     middle = math.atanh(max(-0.9999, min(0.9999, value)))
     half = 1.96 * math.sqrt((1 + value * value / 2) / (count - 3))
     of = tuple(source for side in sides for item in side for source in item.of)
-    return Quantity(value, math.tanh(middle - half), math.tanh(middle + half), "", of)
+    bounds = math.tanh(middle - half), math.tanh(middle + half)
+    return Quantity(value, *bounds, "", of, f"correlation of {count} rows", by_boots=False)
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
@@ -286,7 +292,8 @@ def above(one: Number, other: Number, *, strictly: bool) -> Finding:
         holds = False
     why = ""
     if holds is None:
-        why = f"the difference may be 0: {replace(apart, name='')}; {_boots(apart, apart.value)}"
+        said = _boots(apart, apart.value) if a.by_boots and b.by_boots else _ROWS
+        why = f"the difference may be 0: {replace(apart, name='')}; {said}"
     text = f"{a} {_is(holds)}{sign} {b}"
     largest_value = max(abs(a.value), abs(b.value))
     share = abs(apart.value) / largest_value if largest_value else 0.0
@@ -313,7 +320,8 @@ def within(number: Number, low: float, high: float) -> Finding:
         holds = True
     elif item.high < low or item.low > high:
         holds = False
-    why = "" if holds is not None else f"its interval reaches over a bound; {_boots(item, away)}"
+    said = _boots(item, away) if item.by_boots else _ROWS
+    why = "" if holds is not None else f"its interval reaches over a bound; {said}"
     text = f"{item} {_is(holds)}within {low:g} to {high:g}"
     share = abs(away) / ((high - low) / 2 or 1.0)
     return Finding(holds, text, away, item.unit, item.of, why, share)
