@@ -71,10 +71,10 @@ def facets(
     return {"data": {"values": rows}, "facet": facet, "columns": columns, "spec": spec}
 
 
-def finish(plot: Specification, *, left: int = 4, right: int = 4) -> Specification:
-    """Return the plot with the one look of the page's plots; left and right are what is left free.
+def finish(plot: Specification, *, left: int = 4, right: int = 4, bottom: int = 4) -> Specification:
+    """Return the plot with the one look of the page's plots, and so many pixels left free.
 
     Labels are as wide as the reader's font has them, which may be more than was reckoned with.
     """
-    padding = {"left": left, "top": 4, "bottom": 4, "right": right}
+    padding = {"left": left, "top": 4, "bottom": bottom, "right": right}
     return {"$schema": SCHEMA, **plot, "config": _CONFIG, "padding": padding}

@@ -16,7 +16,12 @@ from lsmeter.core.errors import UsageError
 from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.reproduce import document as documents
 from lsmeter.questions.reproduce.checks import check_rules, check_shown
-from lsmeter.questions.reproduce.compared import Agreement, compare_bound, compare_overheads
+from lsmeter.questions.reproduce.compared import (
+    Agreement,
+    compare_bound,
+    compare_overheads,
+    compare_table,
+)
 from lsmeter.questions.reproduce.figures import Reproduced, by_kind, by_study, reproduced
 from lsmeter.questions.reproduce.judge import Verdict, judge, known_facts
 from lsmeter.questions.reproduce.parts import Part
@@ -232,6 +237,16 @@ def test_printed_values_stand_beside_ours(found: Reproduced) -> None:
     assert "not measured" in found_counts["gone", "fixed"].ours[0].why
 
 
+def test_a_row_can_have_an_expression_of_its_own(tmp_path: Path) -> None:
+    own = 'own.stat = "5 + 5"\ncomparable = "counts"'
+    (write(tmp_path) / "study.toml").write_text(STUDY.replace('comparable = "counts"', own))
+    study = find_study(f"{tmp_path}/")
+    known = known_facts(study, {"calls": _part()})
+    table = compare_table(study, study.compared[1], check_shown(study), known)
+    (stat,) = (pair for pair in table.pairs if pair.printed.row == "stat")
+    assert (stat.printed.number, stat.agreement) == (10, Agreement.EQUAL)
+
+
 @pytest.mark.parametrize(
     ("ours", "printed", "agreement"),
     [
@@ -370,6 +385,7 @@ def test_programs_get_tables_and_verdicts(found: Reproduced) -> None:
         ("study.toml", '"counts.csv"', '"../counts.csv"', "compared.table-2.printed"),
         ("study.toml", 'rows = ["call"]', 'rows = ["cell"]', "has the columns call, benchmark"),
         ("study.toml", 'setups = ["x"]', 'setups = ["y"]', "no printed value"),
+        ("study.toml", "depth = 5", 'own.no = "1 + 1"\ndepth = 5', "own: no printed row 'no'"),
         ("study.toml", 'form = "bars"', 'form = "pie"', "plots.0.form"),
         ("study.toml", 'part = "calls"\nform', 'part = "no"\nform', "figure-1.part: no part"),
         ("study.toml", "ov(series,", "of(series,", "plots.figure-1.value: unknown function 'of'"),

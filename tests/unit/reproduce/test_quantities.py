@@ -192,3 +192,10 @@ def test_a_correlation_is_not_narrowed_by_boots() -> None:
     assert open_one.holds is None
     assert "more rows would tell" in open_one.why
     assert "boots would" not in open_one.why
+
+
+def test_per_cent_are_of_a_share() -> None:
+    found = quantities.percent(_about(3, unit="insns") / _about(12, unit="insns"))
+    assert (found.value, found.unit) == (25, "%")
+    with pytest.raises(UnitError):
+        quantities.percent(_about(3, unit="insns"))

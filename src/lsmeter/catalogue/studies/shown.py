@@ -49,15 +49,17 @@ class Compared(Placed):
     printed: printed values by their name, or a CSV file of the folder or of lsmeter. Of those, the
     rows of these tables only, and these setups (in a CSV: columns; rows are named by the columns
     of `rows`). ours is an expression over row, setup, benchmark and the columns of a CSV, several
-    that for rows of several benchmarks. names replaces words before they are read by it. depth is
-    what "d" of a CSV stands for. margin is how far equal counts may lie apart. bound says that
-    printed counts are those of at most; where 0 is printed, a setup has none.
+    that for rows of several benchmarks, own those of single rows, by their printed names. names
+    replaces words before they are read by it. depth is what "d" of a CSV stands for. margin is how
+    far equal counts may lie apart. bound says that printed counts are those of at most; where 0 is
+    printed, a setup has none.
     """
 
     place: _Text
     printed: _Text
     ours: _Expression
     several: Annotated[str, Field(max_length=4000)] = ""
+    own: Annotated[dict[str, _Expression], Field(max_length=200)] = {}
     comparable: _Text
     tables: _Words = []
     rows: _Words = []

@@ -69,10 +69,15 @@ def check_shown(study: Study) -> dict[str, Rule]:
     found = {}
     for table in study.compared:
         cells = printed_cells(table, study.home, study.tables)
-        for key, text in (("ours", table.ours), ("several", table.several)):
+        texts = {"ours": table.ours, "several": table.several}
+        texts |= {f"own.{row}": text for row, text in table.own.items()}
+        for key, text in texts.items():
             if text:
                 words = (cell.known for cell in cells)
                 found[f"{table.id}.{key}"] = read(f"compared.{table.id}.{key}", text, words)
+        if unknown := {*table.own} - {cell.row for cell in cells}:
+            where = f"{study.home / STUDY_FILE}: compared.{table.id}.own"
+            raise UsageError(f"{where}: no printed row '{min(unknown)}'", hint=_HINT)
     for plot in study.plots:
         pairs = product(words_of(study, plot.series), words_of(study, plot.x))
         words = ({"series": series, "x": x} for series, x in pairs)

@@ -108,10 +108,10 @@ def compare_table(study: Study, table: Compared, rules: Mapping[str, Rule], know
     pairs = []
     for cell in printed_cells(table, study.home, study.tables):
         many = len(cell.known.get("benchmarks", ())) > 1
-        rule = rules.get(f"{table.id}.{'several' if many else 'ours'}")
-        ours = tuple(
-            _ours(study, rule, cell.known, known[table.part, where], where) for where in places
-        )
+        own = f"own.{cell.row}" if cell.row in table.own else ""
+        rule = rules.get(f"{table.id}.{own or ('several' if many else 'ours')}")
+        words = {**cell.known, "benchmarks": [""]} if own else cell.known
+        ours = tuple(_ours(study, rule, words, known[table.part, where], where) for where in places)
         found = [_agreement(cell, item, table) for item in ours if item.number is not None]
         pairs.append(Pair(cell, ours, _worst(found)))
     return Beside(table, places, tuple(pairs))

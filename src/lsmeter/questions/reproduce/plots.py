@@ -16,7 +16,7 @@ from lsmeter.tables.values import some
 
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _HEIGHT = 260
-_LEFT = 24  # pixels left free beside labels that lean
+_FREE = 24  # pixels left free beside and below labels that lean
 _PICTURE = 400  # pixels of the plot beside a document's answer
 _BAR = 9  # pixels of a bar, at least
 _WIDE = 16  # numbers that lie so far apart get a logarithmic axis
@@ -71,9 +71,8 @@ def _by_verdict(found: Sequence[Tally]) -> Specification:
         "order": {"field": "place"},
     }
     size = {"width": _PICTURE, "height": {"step": 26}}
-    return look.finish(
-        {"data": {"values": rows}, "mark": "bar", "encoding": encoding, **size}, left=_LEFT
-    )
+    spec = {"data": {"values": rows}, "mark": "bar", "encoding": encoding, **size}
+    return look.finish(spec, left=_FREE)
 
 
 def specify(found: Plotted) -> Specification | None:
@@ -87,10 +86,10 @@ def specify(found: Plotted) -> Specification | None:
     spec = _bars(found, width) if bars else _over_numbers(found, width, line=line)
     rows = [_row(point, _label(found)) for point in found.points]
     if len(places) == 1:
-        return look.finish({"data": {"values": rows}, **spec}, left=_LEFT)
+        return look.finish({"data": {"values": rows}, **spec}, left=_FREE, bottom=_FREE)
     header = {"title": None, "labelLimit": width}
     facets = look.facets(rows, spec, "place", columns, sort=places, header=header)
-    return look.finish(facets, left=_LEFT)
+    return look.finish(facets, left=_FREE, bottom=_FREE)
 
 
 def _row(point: Point, label: Callable[[str], str]) -> dict[str, object]:

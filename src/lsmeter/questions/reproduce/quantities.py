@@ -199,6 +199,14 @@ def total(items: Sequence[Quantity]) -> Quantity:
     return replace(_total(items), name=_of("sum", items))
 
 
+def percent(share: Number) -> Quantity:
+    """Return a share of two numbers of one unit in per cent; UnitError for what has a unit."""
+    item = as_quantity(share)
+    if item.unit:
+        raise UnitError(f"{item.unit} and a share")
+    return replace(item * 100.0, unit=PERCENT, name=item.name)
+
+
 def half_width(item: Quantity) -> Quantity:
     """Return how far the interval reaches to either side, in the mean."""
     half, name = (item.high - item.low) / 2, f"half-width of {item.name}".removesuffix(" of ")

@@ -43,6 +43,7 @@ _OF_NUMBERS: Mapping[str, Callable[..., Any]] = {
     "total": quantities.total,
     "correlation": quantities.correlation,
     "value": lambda number: quantities.as_quantity(number).value,
+    "percent": quantities.percent,
     "half_width": quantities.half_width,
     "abs": abs,
     "len": len,
