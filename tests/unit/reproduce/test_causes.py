@@ -102,6 +102,24 @@ def test_a_place_that_two_runs_attribute_is_explained_by_the_one_that_has_the_ro
     assert "the path walk leaves RCU mode" in found.causes[0]
 
 
+def test_causes_on_two_kernels_name_them(tmp_path: Path) -> None:
+    _, cells, _ = load_run(write_run(tmp_path / "run", "before"))
+    every = [
+        replace(item, cell=replace(item.cell, place=replace(item.cell.place, kernel=kernel)))
+        for item in cells
+        for kernel in ("debian:6.1", "debian:6.12")
+    ]
+    places = {(item.cell.place.setup, item.cell.place.kernel): item.cell.place for item in every}
+    sources = [
+        Source("p", "file/stat depth=2", places["smack", kernel], places["capability", kernel])
+        for kernel in ("debian:6.1", "debian:6.12")
+    ]
+    (found,) = explain_claims([_judged(*sources)], every, {})
+    assert [" on debian:6.1:" in found.causes[0], " on debian:6.12:" in found.causes[1]] == [
+        True
+    ] * 2
+
+
 def test_two_sides_that_execute_the_same_are_said_to(tmp_path: Path) -> None:
     _, cells, _ = load_run(write_run(tmp_path / "run", "before"))
     places = {item.cell.place.setup: item.cell.place for item in cells}

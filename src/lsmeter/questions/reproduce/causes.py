@@ -147,13 +147,16 @@ def _in_hooks(parts: Mapping[str, Part], of: Source, place: Place | None) -> dic
 
 
 def _causes(item: Judged, known: Mapping[Place, Sequence[AttributedCell]]) -> Iterator[str]:
-    for of in explained_sources(item):
+    sources = explained_sources(item)
+    several = len({of.tested.kernel for of in sources}) > 1
+    for of in sources:
         sides = (known.get(place, ()) if place else () for place in (of.baseline, of.tested))
         name = of.benchmark.partition("/")[2]
         for base, tested in product(*sides):
             if found := account(base, tested).typical.benchmarks.get(name):
                 where = f"{of.benchmark} {of.tested.setup} over {base.cell.place.setup}"
-                yield f"{where}: {_told(found)}"
+                on = f" on {of.tested.kernel}" if several else ""
+                yield f"{where}{on}: {_told(found)}"
                 break
 
 
