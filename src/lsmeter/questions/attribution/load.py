@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from lsmeter.core.errors import GuestError, InfrastructureError, UsageError
@@ -105,7 +106,12 @@ def _profile(folder: Path) -> Profile:
     data = read_output(folder, OUTPUT)
     if data is None:
         raise InfrastructureError("what the plugin counted is missing")
-    return parse_profile(data.decode("ascii", errors="replace"), where=str(folder / OUTPUT))
+    return _parsed(data, str(folder / OUTPUT))
+
+
+@lru_cache(maxsize=64)  # a rule and a report of one run read the same trees, which take long
+def _parsed(data: bytes, where: str) -> Profile:
+    return parse_profile(data.decode("ascii", errors="replace"), where=where)
 
 
 def _without_faults(profile: Profile, boot: Boot) -> tuple[Profile, tuple[str, ...]]:
