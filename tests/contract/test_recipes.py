@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,12 +15,14 @@ import pytest
 from tests.conftest import InProcess
 from tests.contract.documents import ROOT, lines, words
 from tests.contract.test_documents import wrong_in
-from tests.recipes import GITHUB, GITLAB, RECIPES, RUNS, steps
+from tests.recipes import GITHUB, GITLAB, RECIPES, RUNS, load, steps
 
 SCHEMAS = {
     **dict.fromkeys(GITHUB.values(), "vendor.github-workflows"),
     **dict.fromkeys(GITLAB.values(), "vendor.gitlab-ci"),
 }
+HISTORY = RECIPES / "gitlab-history.yml"
+UNITS = [RECIPES / f"lsmeter-history.{kind}" for kind in ("service", "timer")]
 SHELLCHECK = Path(sys.executable).with_name("shellcheck")
 
 
@@ -37,9 +41,11 @@ def wrong_by_schema(path: Path, schema: str) -> str:
 
 
 def test_every_recipe_is_known_and_linked() -> None:
-    assert set(SCHEMAS) == set(RECIPES.iterdir())
-    guides = "".join((ROOT / f"docs/guides/{name}.md").read_text() for name in ("ci", "program"))
-    assert [path.name for path in SCHEMAS if f"recipes/{path.name}" not in guides] == []
+    known = {*SCHEMAS, HISTORY, *UNITS}
+    assert known == set(RECIPES.iterdir())
+    names = ("ci", "program", "history")
+    guides = "".join((ROOT / f"docs/guides/{name}.md").read_text() for name in names)
+    assert [path.name for path in known if f"recipes/{path.name}" not in guides] == []
 
 
 @pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.stem)
@@ -94,3 +100,39 @@ def test_a_kernels_gate_judges_stored_runs(in_process: InProcess) -> None:
     comment = (in_process.home / "comment.md").read_text().replace("\\", "")
     assert re.search(r"\b(\d+) kept of \1 comparisons, by 2 rules", comment)
     assert (in_process.home / "gate.xml").exists()
+
+
+def wrong_by_systemd(*units: Path) -> str:
+    """Return what systemd does not take of units."""
+    done = subprocess.run(
+        ["systemd-analyze", "verify", *map(str, units)], capture_output=True, text=True, check=False
+    )
+    return done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="without systemd")
+def test_systemd_takes_the_units_of_the_timer(tmp_path: Path) -> None:
+    assert wrong_by_systemd(*UNITS) == ""
+    for unit, right, wrong in zip(UNITS, ("make", "daily"), ("no-make", "dayly"), strict=True):
+        spoilt = tmp_path / unit.name
+        spoilt.write_text(unit.read_text("utf-8").replace(f"={right}", f"={wrong}"))
+        assert wrong in wrong_by_systemd(spoilt)
+
+
+def test_timer_and_schedule_run_the_same_and_make_knows_it() -> None:
+    assert wrong_by_schema(HISTORY, "vendor.gitlab-ci") == ""
+    found = re.findall(r"^ExecStart=(.+)$", UNITS[0].read_text("utf-8"), re.MULTILINE)
+    (job,) = load(HISTORY).values()
+    assert [words[-1] for words in map(shlex.split, found)] == ["history", job["script"][1]]
+    make = shlex.split(found[0])
+    assert make == shlex.split(job["script"][0])
+    said = subprocess.run(
+        [*make, "--dry-run"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "scripts/history.sh" in said.stdout
+    assert (
+        subprocess.run(
+            [SHELLCHECK, "-"], input=f"#!/bin/sh\n{job['script'][1]}\n", text=True, check=False
+        ).returncode
+        == 0
+    )
