@@ -32,11 +32,12 @@ def test_runs_that_write_the_same_boot_at_once_leave_a_whole_one(
 ) -> None:
     write = write_atomic
 
-    def slow(path: Path, data: bytes) -> None:
+    def slow(path: Path, data: bytes, *, lasting: bool) -> None:
         time.sleep(random.Random(path.name.encode() + data).random() / 20)
-        write(path, data)
+        write(path, data, lasting=lasting)
 
     monkeypatch.setattr(boots, "write_atomic", slow)
+    monkeypatch.setattr(boots, "write_new", slow)
     names = ("samples.parquet", "console.log", "boot.json")
 
     def store(files: dict[str, bytes]) -> None:

@@ -33,6 +33,7 @@ LOCK_WAIT_S = 7200.0  # the longest that another process may rightly take: a ker
 _QUIET_S, _POLL_S = 1.0, 0.02
 _SEAL = ".sha256"
 _FILE, PARTIAL = ".lsmeter-", ".partial"  # how names begin, and end, of what is not whole yet
+_MODE = 0o644
 _RACY_S = 2.0  # a file changed so lately may change again without another time
 
 
@@ -136,11 +137,20 @@ def prove(path: Path, sha256: str, hint: str) -> None:
         )
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file of ours so that a reader sees all of it or nothing, also after a kill."""
+def write_atomic(path: Path, data: bytes, *, lasting: bool = True) -> None:
+    """Write a file of ours so that a reader sees all of it or nothing, also after a kill.
+
+    lasting: and also if the machine loses its power, which takes time of the disk.
+    """
     make_dir(path.parent)
     # Of one mode, whatever the umask: some of them go into guests.
-    _write(path, data, 0o644)
+    _write(path, data, _MODE, lasting=lasting)
+
+
+def write_new(path: Path, data: bytes, *, lasting: bool = True) -> None:
+    """Write a file that is not there yet, and which nobody reads before another one is."""
+    with writing(path), path.open("xb") as file:
+        _fill(file, data, _MODE, lasting=lasting)
 
 
 def write_output(path: Path, data: bytes, where: str = "--output") -> None:
@@ -166,7 +176,7 @@ def need_dir(path: Path, where: str) -> None:
         raise UsageError(f"{where}: {path}: no such directory", hint="make it first: mkdir -p")
 
 
-def _write(path: Path, data: bytes, mode: int | None) -> None:
+def _write(path: Path, data: bytes, mode: int | None, *, lasting: bool = True) -> None:
     """Write a file; mode: that of a regular file, None to keep it, or to follow the umask."""
     with writing(path):
         # A link stays, what it leads to is written; /dev/stdout leads to no name that lasts.
@@ -175,7 +185,7 @@ def _write(path: Path, data: bytes, mode: int | None) -> None:
         if present is not None and (not stat.S_ISREG(present) or not target.exists()):
             _write_in_place(path, present, data)
         else:
-            _replace(target, data, mode or present)
+            _replace(target, data, mode or present, lasting=lasting)
 
 
 def _write_in_place(path: Path, mode: int, data: bytes) -> None:
@@ -193,16 +203,12 @@ def _write_in_place(path: Path, mode: int, data: bytes) -> None:
         file.write(data)
 
 
-def _replace(path: Path, data: bytes, mode: int | None) -> None:
+def _replace(path: Path, data: bytes, mode: int | None, *, lasting: bool) -> None:
     partial = path.parent / f"{_FILE}{os.getpid()}-{secrets.token_hex(4)}{PARTIAL}"
     try:
         nameless = _nameless(path.parent)
         with nameless or partial.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-            if mode is not None:
-                os.fchmod(file.fileno(), stat.S_IMODE(mode))
+            _fill(file, data, mode, lasting=lasting)
             if nameless:
                 # Only with a directory (which an absolute path does not need) does it follow links.
                 number = file.fileno()
@@ -210,6 +216,15 @@ def _replace(path: Path, data: bytes, mode: int | None) -> None:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _fill(file: BinaryIO, data: bytes, mode: int | None, *, lasting: bool) -> None:
+    file.write(data)
+    file.flush()
+    if lasting:
+        os.fsync(file.fileno())
+    if mode is not None:
+        os.fchmod(file.fileno(), stat.S_IMODE(mode))
 
 
 def is_partial(path: Path) -> bool:

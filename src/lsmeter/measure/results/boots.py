@@ -23,7 +23,7 @@ from pydantic import TypeAdapter
 
 from lsmeter import __version__
 from lsmeter.core.model import Boot, BootId, Samples
-from lsmeter.core.storage import hold, make_dir, write_atomic, writing
+from lsmeter.core.storage import hold, make_dir, write_atomic, write_new, writing
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.conclude import PARSER
 from lsmeter.guest.request import Request
@@ -148,14 +148,18 @@ def turn(directory: Path) -> AbstractContextManager[None]:
     return hold(make_dir(directory.parent) / LOCK_FILE, str(directory), MAX_WAIT_S)
 
 
-def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
-    """Write all files of a boot, boot.json last."""
-    if not directory.is_dir():
+def write_files(directory: Path, files: Mapping[str, bytes], *, lasting: bool = True) -> None:
+    """Write all files of a boot, boot.json last; lasting: they outlive a loss of power."""
+    if new := not directory.is_dir():
         with writing(directory):
             directory.unlink(missing_ok=True)
+        make_dir(directory)
     for name, data in files.items():
-        _make_way(directory / name)
-        write_atomic(directory / name, data)
+        if new and name != BOOT_FILE:
+            write_new(directory / name, data, lasting=lasting)
+        else:
+            _make_way(directory / name)
+            write_atomic(directory / name, data, lasting=lasting)
 
 
 def _make_way(path: Path) -> None:
