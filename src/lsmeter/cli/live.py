@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from lsmeter.measure.experiment.plan import Plan, PlannedBoot
 
 _QUIET_S = 10.0
+_GUESS_S = 1.0
 _MOST_SHOWN = 12  # guests
 
 
@@ -124,6 +125,8 @@ class LiveRun(_Live):
         jobs = min(jobs, self._spread.places) if self._spread else jobs
         self._pace = Pace(plan.boots, jobs, known)
         self._began_s = time.monotonic()
+        self._guessed_s = self._began_s
+        self._left_s: float | None = None
         self._all = self._bars.add_task("[bold]boots[/]", total=self._total)
         self._bars.below = self.times
         self._guests: dict[PlannedBoot, TaskID] = {}
@@ -135,7 +138,9 @@ class LiveRun(_Live):
     def times(self) -> str:
         """Say how long the run has taken, and how long the rest of it takes."""
         now_s = time.monotonic()
-        left_s = self._pace.left_s(now_s)
+        if self._left_s is None or now_s - self._guessed_s >= _GUESS_S:  # looks at all that wait
+            self._guessed_s, self._left_s = now_s, self._pace.left_s(now_s)
+        left_s = self._left_s
         left = "time left not known yet" if left_s is None else f"about {clock(left_s)} left"
         said = self._spread.said() if self._spread else ""
         workers = f"{said}, " if said else ""

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 
 from lsmeter.core.model.arch import X86_64, BootProtocol
@@ -229,7 +230,11 @@ class Cell:
         """How many results its guest is to give: each benchmark, at each delay of a sweep."""
         return len(self.benchmarks) * max(1, len(self.task.delays_ns))
 
-    @property
+    def __hash__(self) -> int:
+        """Hash what `hash` names, once: a plan looks a cell up several times a boot."""
+        return hash(self.hash)
+
+    @cached_property
     def hash(self) -> str:
         """Name all that can change the result, in 16 hex digits."""
         setup = self.setup
