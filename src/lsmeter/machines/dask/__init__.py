@@ -251,7 +251,8 @@ async def _ask(place: str, plugins: frozenset[str]) -> dict[str, Facts]:
                     hint="start some: lsmeter worker ADDRESS",
                 )
             await asyncio.sleep(0.2)
-        return await look(client, plugins, [*there])
+        found = await asyncio.gather(*(look(client, plugins, address) for address in there))
+        return dict(zip(there, found, strict=True))
 
 
 MACHINE = Dask()

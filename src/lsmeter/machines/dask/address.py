@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.host import cores
-from lsmeter.machines.dask.start import start_local
+from lsmeter.machines.dask.start import BRISK, start_local
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -58,7 +58,7 @@ def scheduler_address(place: str) -> str:
 async def connected(place: str) -> AsyncIterator[Client]:
     """Give a client of a scheduler; InfrastructureError where none answers."""
     address = scheduler_address(place)
-    _be_quiet()
+    _set_up()
     from distributed import Client
     from distributed.security import Security
 
@@ -85,8 +85,9 @@ async def connected(place: str) -> AsyncIterator[Client]:
         await asyncio.wait([task], timeout=2)
 
 
-def _be_quiet() -> None:
+def _set_up() -> None:
     """Keep Dask's own log from the screen: what matters of it is said by us."""
-    os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
+    for name, value in {"DASK_LOGGING__DISTRIBUTED": "critical", **BRISK}.items():
+        os.environ.setdefault(name, value)
     for name in ("distributed", "tornado", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -87,25 +87,19 @@ def why_unfit(facts: Facts, versions: Mapping[str, str]) -> str:
     return ""
 
 
-async def look(client: Client, plugins: Collection[str], addresses: list[str]) -> dict[str, Facts]:
-    """Ask workers what they are; one that gives no answer of ours says so in `why`."""
-    asked = client.run(worker.describe, sorted(plugins), workers=addresses, on_error="return")
+async def look(client: Client, plugins: Collection[str], address: str) -> Facts:
+    """Ask a worker what it is; one that gives no answer, or none of ours, says so in `why`."""
+    asked = client.run(worker.describe, sorted(plugins), workers=[address], on_error="return")
+    answer: object = None
     try:
-        answers = await asyncio.wait_for(asked, _ANSWER_S)
+        answer = (await asyncio.wait_for(asked, _ANSWER_S)).get(address)
+        return messages.read_facts(answer)
     except TimeoutError:
-        raise InfrastructureError(
-            f"of {len(addresses)} worker(s) not all say within {_ANSWER_S:.0f} s what they are",
-            hint="are their machines too busy? try again",
-        ) from None
-    found = {}
-    for address, answer in answers.items():
-        try:
-            found[address] = messages.read_facts(answer)
-        except GarbledError as error:
-            why = f"{type(answer).__name__}: {answer}" if isinstance(answer, Exception) else error
-            said = printable(f"lsmeter does not run there: {why}")[:200]
-            found[address] = Facts(address, 0, (), said)
-    return found
+        said = f"it does not say within {_ANSWER_S:.0f} s what it is"
+    except GarbledError as error:
+        why = f"{type(answer).__name__}: {answer}" if isinstance(answer, Exception) else error
+        said = printable(f"lsmeter does not run there: {why}")[:200]
+    return Facts(address, 0, (), said)
 
 
 class Pool:
@@ -131,6 +125,7 @@ class Pool:
         self._sending = asyncio.Semaphore(_SENDING)
         self._numbers = count()
         self._orders: set[Future[Any]] = set()
+        self._asked: dict[str, asyncio.Task[None]] = {}  # what they are, by address
         self._over: InfrastructureError | None = None
         self._looking: asyncio.Task[None] | None = None
 
@@ -153,9 +148,11 @@ class Pool:
 
     async def __aexit__(self, *raised: object) -> None:
         """End every boot of ours that runs, and leave."""
-        if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.wait([self._looking])
+        looking = [*filter(None, [self._looking]), *self._asked.values()]
+        for task in looking:
+            task.cancel()
+        if looking:
+            await asyncio.wait(looking)
         await asyncio.wait([asyncio.create_task(self._stop())], timeout=_STOP_S)
         await self._stack.aclose()
 
@@ -226,11 +223,11 @@ class Pool:
                 member.received.append(order.key)
                 return reply
             if not reply.lacks:
-                raise await self._fault(member, reply.why or "it made no boot")
+                raise self._fault(member, reply.why or "it made no boot")
             async with member.lock:
                 for sha256 in reply.lacks:
                     await self._send(member, sha256)
-        raise await self._fault(member, "it does not keep the files that it was sent")
+        raise self._fault(member, "it does not keep the files that it was sent")
 
     async def _reply(self, member: Member, order: Order) -> Reply | Capture:
         future = self._there.submit(
@@ -250,24 +247,24 @@ class Pool:
                 raise LostError(f"{member.label}: lost while it made the boot")
             outcome = answer.result()
             if isinstance(outcome, LostError):
-                raise await self._fault(member, str(outcome))
+                raise self._fault(member, str(outcome))
             return messages.read_reply(outcome, order)
         except GarbledError as error:
-            raise await self._fault(member, f"garbage: {error}") from None
+            raise self._fault(member, f"garbage: {error}") from None
         finally:
             answer.cancel()
             if answer.done() or member.gone.done():
                 self._orders.discard(future)
             future.release()
 
-    async def _fault(self, member: Member, why: str) -> LostError:
+    def _fault(self, member: Member, why: str) -> LostError:
         """Count what a worker did wrong; too often in a row, and it is refused."""
         member.faults += 1
         if member.faults >= _MOST_FAULTS:
-            await self._refuse(member, f"{member.faults} boots in a row failed there: {why}")
+            self._refuse(member, f"{member.faults} boots in a row failed there: {why}")
         return LostError(f"{member.label}: {printable(why)[:200]}")
 
-    async def _refuse(self, member: Member, why: str) -> None:
+    def _refuse(self, member: Member, why: str) -> None:
         if not member.refused:
             member.refused = why
             self._tell(f"worker {member.label} is not used: {printable(why)[:300]}")
@@ -284,7 +281,7 @@ class Pool:
                     data = await asyncio.to_thread(file.read, messages.PIECE_BYTES)
                     packed = await asyncio.to_thread(zstandard.compress, data, 1)
                     if why := await self._put(member, sha256, offset, total, packed):
-                        await self._refuse(member, why)
+                        self._refuse(member, why)
                         raise LostError(f"{member.label}: {why}")
                     offset += len(data)
 
@@ -338,16 +335,23 @@ class Pool:
     async def _look(self) -> None:
         there = await asyncio.wait_for(self._there.nthreads(), _ANSWER_S)
         await self._gone([address for address in self.members if address not in there])
-        new = [address for address in there if address not in self.members]
-        if not new:
-            return
-        for address, facts in (await look(self._there, self._plugins, new)).items():
-            gone: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-            member = self.members[address] = Member(facts, address, gone)
-            if why := why_unfit(facts, self._versions):
-                await self._refuse(member, why)
-            else:
-                self.known |= dict.fromkeys(facts.known, member)
+        for address in {*there} - {*self.members, *self._asked}:
+            self._asked[address] = asyncio.create_task(self._take_in(address))
+
+    async def _take_in(self, address: str) -> None:
+        """Ask a worker what it is, which keeps no other waiting."""
+        try:
+            facts = await look(self._there, self._plugins, address)
+        except (*_BROKEN, LostError):
+            return  # gone again: it is asked when it is back
+        finally:
+            del self._asked[address]
+        gone: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        member = self.members[address] = Member(facts, address, gone)
+        if why := why_unfit(facts, self._versions):
+            self._refuse(member, why)
+        else:
+            self.known |= dict.fromkeys(facts.known, member)
         self._serve()
 
     async def _gone(self, addresses: Collection[str]) -> None:
