@@ -146,7 +146,9 @@ def measure(home: Path, count: int, each: int, boot_s: float, words: list[str]) 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         serving = [sys.executable, __file__, "--serve", address, str(count), str(home)]
-        env = process.environment({"BOOT_S": str(boot_s)})
+        # Nobody reads its log: a pipe that is full of it would stop every worker.
+        quiet = {"BOOT_S": str(boot_s), "DASK_LOGGING__DISTRIBUTED": "critical"}
+        env = process.environment(quiet)
         with process.started(serving, env=env, to=subprocess.PIPE) as workers:
             next(iter(workers.stdout or ()))
             run = [sys.executable, "-m", "lsmeter", "run", *words, "--machine", f"dask:{address}",
