@@ -35,6 +35,7 @@ from urllib.parse import unquote
 from distributed import Worker
 
 from lsmeter.core import process
+from lsmeter.core.entries import adapter_of
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines.dask import messages, worker
@@ -97,7 +98,9 @@ async def serve(address: str, count: int, home: Path) -> None:
     """Be so many workers, until the end of the process."""
     vars(worker)["boot"] = recorded(home)
     vars(worker)["_versions"] = cache(vars(worker)["_versions"])  # all say the same
-    vars(worker)["_versions"](())  # once, before all ask for it at a time
+    vars(worker)["_versions"]((), ("x86_64",))  # once, before all ask for it at a time
+    for kind in (messages.Order, messages.Reply, messages.Facts):
+        adapter_of(kind)  # as well
     workers = [
         Worker(address, nthreads=1, resources={worker.RESOURCE: 1}, name=f"simulated-{number}",
                memory_limit=0, dashboard=False, local_directory=tempfile.gettempdir())

@@ -18,7 +18,7 @@ from lsmeter.cli.doctor import State, worker_findings
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Kernel, KernelModule
-from lsmeter.core.model.arch import BootProtocol
+from lsmeter.core.model.arch import ARM64, X86_64, BootProtocol
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import find_machine
 from lsmeter.machines.dask import Dask, messages
@@ -221,14 +221,20 @@ def test_doctor_says_of_each_worker_what_differs(monkeypatch: pytest.MonkeyPatch
         "tcp://127.0.0.1:3": Facts("three", 2, other),
         "tcp://127.0.0.1:4": Facts("tcp://127.0.0.1:4", 0, (), "lsmeter does not run there"),
     }
-    monkeypatch.setattr(Dask, "workers", lambda _self, _plugins: found)
+    monkeypatch.setattr(Dask, "workers", lambda *_: found)
     # This machine has no QEMU of its own.
-    monkeypatch.setattr(Emulation, "identity", without_qemu)
+    monkeypatch.setattr(Emulation, "identity_of", without_qemu)
     said = [*worker_findings("dask:local", insecure=False)]
     assert [item.state for item in said] == [State.OK, State.OK, State.MISSING, State.MISSING]
     assert said[0].name == "one (127.0.0.1:1)"
     assert "qemu 7.2, not 9.2" in said[2].text
     assert "lsmeter does not run there" in said[3].text
+
+
+def test_versions_of_another_architecture_have_its_name() -> None:
+    said = {"qemu": "9.2", "probe": "p", "start": "s"}
+    assert messages.name_versions(X86_64, said) == {"qemu": "9.2", "start": "s"}
+    assert messages.name_versions(ARM64, said) == {"arm64 qemu": "9.2", "arm64 start": "s"}
 
 
 def test_doctor_asks_workers_only_where_there_are_some() -> None:
@@ -238,7 +244,7 @@ def test_doctor_asks_workers_only_where_there_are_some() -> None:
 
 def pool_of(*guests: int) -> Pool:
     """Return a pool of workers with so many places, which has no way to them."""
-    pool = Pool("local", {}, (), {}, lambda _: None)
+    pool = Pool("local", {}, ((), ()), {}, lambda _: None)
     for number, places in enumerate(guests):
         gone: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         member = Member(Facts(f"w{number}", places, ()), f"tcp://127.0.0.1:{number}", gone)

@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from lsmeter import __version__
 from lsmeter.core.errors import InfrastructureError, LsmeterError, UsageError
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Cell
-from lsmeter.core.model.arch import X86_64, Arch
+from lsmeter.core.model.arch import ARCHES, X86_64, Arch
 from lsmeter.core.storage import cache_dir, known_sha256, write_atomic
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.filesystem import disk_image, size_mib
@@ -29,13 +29,14 @@ from lsmeter.machines import Addressed, Machine, OnResults, Spreads
 from lsmeter.machines.dask import messages
 from lsmeter.machines.dask.address import FORM, check_address, connected
 from lsmeter.machines.dask.messages import Facts, Order
-from lsmeter.machines.dask.pool import LostError, Member, Pool, label, look, why_unfit
+from lsmeter.machines.dask.pool import DroppedError, LostError, Member, Pool, label, look, why_unfit
 from lsmeter.machines.emulation import MACHINE as EMULATION
 from lsmeter.machines.emulation import Emulation
 from lsmeter.measure.experiment.plan import PlannedBoot, programs_of
 from lsmeter.measure.tasks import kinds
 
 _MOST_WORKERS = 3  # that fail a boot, before it is a problem
+_MOST_TRIES = 20  # of a boot, also where only its scheduler was lost
 _FIRST_WORKER_S = 60.0
 
 
@@ -48,7 +49,8 @@ class Dask(Emulation, Addressed, Spreads):
     def __init__(self, place: str = "") -> None:
         self._place = place
         self._plugins: set[str] = set()
-        self._asked: dict[frozenset[str], dict[str, Facts]] = {}
+        self._arches: set[str] = set()
+        self._asked: dict[tuple[frozenset[str], str], dict[str, Facts]] = {}
         self._files: dict[str, Path] = {}
         self._disks: dict[tuple[str, int], str] = {}
         self._cells: dict[str, Cell] = {}  # as orders have them
@@ -74,24 +76,25 @@ class Dask(Emulation, Addressed, Spreads):
         plugins = {kind.plugin for kind in kinds().values() if kind.plugin}
         found = self.workers(plugins)
         able = any(not facts.why for facts in found.values())
-        versions = self._versions(plugins) if able else {}
+        versions = self._versions(plugins, [X86_64.name]) if able else {}
         for address, facts in found.items():
             qemu = dict(facts.versions).get("qemu", "none")
             said = f"{facts.guests} guest(s) at a time, QEMU {qemu}, {facts.free_mib} MiB free"
             yield label(facts, address), said, why_unfit(facts, versions)
 
-    def workers(self, plugins: Iterable[str] = ()) -> dict[str, Facts]:
+    def workers(self, plugins: Iterable[str] = (), arch: Arch = X86_64) -> dict[str, Facts]:
         """Ask every worker what it is, by address; wait for a first one."""
-        wanted = frozenset(plugins)
+        wanted = frozenset(plugins), arch.name
         if wanted not in self._asked:
-            self._asked[wanted] = asyncio.run(_ask(self._named(), wanted))
+            self._asked[wanted] = asyncio.run(_ask(self._named(), *wanted))
         return self._asked[wanted]
 
-    def identity(self, plugins: Iterable[str] = ()) -> Mapping[str, str]:
+    def identity_of(self, arch: Arch, plugins: Iterable[str] = ()) -> Mapping[str, str]:
         """Name what decides counts: this machine's versions if a worker has them, else theirs."""
         plugins = set(plugins)
         self._plugins |= plugins
-        found = self.workers(plugins)
+        self._arches.add(arch.name)
+        found = self.workers(plugins, arch)
         fit = Counter(facts.versions for facts in found.values() if not facts.why)
         if not fit:
             why = "; ".join(f"{facts.name}: {facts.why}" for facts in found.values())
@@ -100,23 +103,13 @@ class Dask(Emulation, Addressed, Spreads):
                 hint=f"lsmeter doctor --machine dask:{self._place}",
             )
         versions = dict(fit.most_common(1)[0][0])
-        for item in map(dict, fit):
-            try:
-                own = {**EMULATION.identity(plugins), "probe": ""}
-            except LsmeterError:
-                break
-            if {**item, "probe": "", "lsmeter": ""} == {**own, "lsmeter": ""}:
-                versions = item
+        with suppress(LsmeterError):
+            own = messages.name_versions(arch, EMULATION.identity_of(arch, plugins))
+            own["lsmeter"] = __version__
+            versions = next((item for item in map(dict, fit) if item == own), versions)
         versions.pop("lsmeter")
-        return {**versions, "probe": find_probe(X86_64).sha256}
-
-    def identity_of(self, arch: Arch, plugins: Iterable[str] = ()) -> Mapping[str, str]:
-        """Name what decides counts; UsageError for guests that workers do not have."""
-        if arch is not X86_64:
-            raise UsageError(
-                f"--machine dask has no guests of {arch.name}", hint="leave --machine out"
-            )
-        return self.identity(plugins)
+        bare = {name.removeprefix(f"{arch.name} "): text for name, text in versions.items()}
+        return {**bare, "probe": find_probe(arch).sha256}
 
     def prepare(self, cells: Iterable[Cell]) -> None:
         """Find the files that boots of these cells need."""
@@ -126,8 +119,9 @@ class Dask(Emulation, Addressed, Spreads):
     @asynccontextmanager
     async def session(self, tell: Callable[[str], None]) -> AsyncIterator[None]:
         """Hold the way to the workers; at its end none of them has a boot of ours."""
-        pool = Pool(self._named(), self._versions(self._plugins), self._plugins, self._files, tell)
-        async with pool:
+        versions = self._versions(self._plugins, self._arches)
+        wanted = self._plugins, self._arches
+        async with Pool(self._named(), versions, wanted, self._files, tell) as pool:
             self._pool = pool
             try:
                 yield
@@ -162,10 +156,11 @@ class Dask(Emulation, Addressed, Spreads):
         bare = replace(planned, cell=self._cells[key])
         return messages.make_order(run, bare, key, limits, self._given(planned.cell))
 
-    def _versions(self, plugins: Iterable[str]) -> dict[str, str]:
+    def _versions(self, plugins: Iterable[str], arches: Iterable[str]) -> dict[str, str]:
         """Return what a worker must have; the probe is sent to it."""
-        found = {**self.identity(plugins), "lsmeter": __version__}
-        found.pop("probe")
+        found = {"lsmeter": __version__}
+        for arch in map(ARCHES.__getitem__, {*arches}):
+            found |= messages.name_versions(arch, self.identity_of(arch, plugins))
         return found
 
     def _note(self, path: Path, sha256: str) -> Path:
@@ -180,8 +175,9 @@ class Dask(Emulation, Addressed, Spreads):
         return self._digests[key]
 
     def _find_given(self, cell: Cell) -> dict[str, str]:
-        found = {PROBE: find_probe(X86_64)}
-        found |= {name: find_program(name) for name in programs_of(cell.setup)}
+        arch = ARCHES[cell.kernel.arch]
+        found = {PROBE: find_probe(arch)}
+        found |= {name: find_program(name, arch) for name in programs_of(cell.setup)}
         self._files |= {item.sha256: item.path for item in found.values()}
         digests = {name: item.sha256 for name, item in found.items()}
         if size_mib(cell):
@@ -220,7 +216,7 @@ class _Placed(Emulation):
         order = self._machine.order(self._pool.run, planned, limits)
         known = self._pool.known.pop(order.key, None)
         why: dict[str, str] = {}
-        while len(why) < _MOST_WORKERS:
+        for _ in range(_MOST_TRIES):
             try:
                 if self.member is None:
                     self.member = await self._pool.take(why)
@@ -229,9 +225,12 @@ class _Placed(Emulation):
                 if self.member is None:
                     break
                 if known is None:
-                    why[self.member.address] = str(error)
+                    if not isinstance(error, DroppedError):
+                        why[self.member.address] = str(error)
                     lost, self.member = self.member, None
                     self._pool.give_back(lost)
+                if len(why) == _MOST_WORKERS:
+                    break
                 known = None
                 continue
             return capture
@@ -239,7 +238,7 @@ class _Placed(Emulation):
         return Capture(b"", b"", Ending.LOST, None, 0.0, said)
 
 
-async def _ask(place: str, plugins: frozenset[str]) -> dict[str, Facts]:
+async def _ask(place: str, plugins: frozenset[str], arch: str) -> dict[str, Facts]:
     """Ask every worker what it is, waiting for a first one."""
     loop = asyncio.get_running_loop()
     async with connected(place) as client:
@@ -251,7 +250,7 @@ async def _ask(place: str, plugins: frozenset[str]) -> dict[str, Facts]:
                     hint="start some: lsmeter worker ADDRESS",
                 )
             await asyncio.sleep(0.2)
-        found = await asyncio.gather(*(look(client, plugins, address) for address in there))
+        found = await asyncio.gather(*(look(client, plugins, [arch], one) for one in there))
         return dict(zip(there, found, strict=True))
 
 

@@ -21,6 +21,7 @@ from lsmeter import __version__
 from lsmeter.core.entries import adapter_of
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Cell
+from lsmeter.core.model.arch import X86_64, Arch
 from lsmeter.core.printable import printable
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.measure.experiment.plan import PlannedBoot
@@ -81,6 +82,12 @@ class Reply:
     wall_s: float = 0.0
     stderr: str = ""
     sizes: tuple[tuple[str, int], ...] = ()
+
+
+def name_versions(arch: Arch, identity: Mapping[str, str]) -> dict[str, str]:
+    """Name what decides counts of an architecture, but the probe, which is sent."""
+    before = "" if arch is X86_64 else f"{arch.name} "
+    return {f"{before}{name}": text for name, text in identity.items() if name != "probe"}
 
 
 def move_files(cell: Cell, move: Callable[[Path, str], Path]) -> Cell:

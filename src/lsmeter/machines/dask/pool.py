@@ -47,6 +47,10 @@ class LostError(Exception):
     """A worker is gone, or did not do what was asked; the text says what."""
 
 
+class DroppedError(LostError):
+    """A scheduler that was started again knows nothing of a boot: no fault of its worker."""
+
+
 @dataclass(eq=False)
 class Member:
     """A worker that can be used; gone is done once it cannot be any longer."""
@@ -87,9 +91,12 @@ def why_unfit(facts: Facts, versions: Mapping[str, str]) -> str:
     return ""
 
 
-async def look(client: Client, plugins: Collection[str], address: str) -> Facts:
+async def look(
+    client: Client, plugins: Collection[str], arches: Collection[str], address: str
+) -> Facts:
     """Ask a worker what it is; one that gives no answer, or none of ours, says so in `why`."""
-    asked = client.run(worker.describe, sorted(plugins), workers=[address], on_error="return")
+    wanted = sorted(plugins), sorted(arches)
+    asked = client.run(worker.describe, *wanted, workers=[address], on_error="return")
     answer: object = None
     try:
         answer = (await asyncio.wait_for(asked, _ANSWER_S)).get(address)
@@ -103,20 +110,23 @@ async def look(client: Client, plugins: Collection[str], address: str) -> Facts:
 
 
 class Pool:
-    """Workers, as long as it is entered; files has the path of each file by digest."""
+    """Workers, as long as it is entered; files has the path of each file by digest.
+
+    wanted: the plugins and architectures that boots take.
+    """
 
     def __init__(
         self,
         place: str,
         versions: Mapping[str, str],
-        plugins: Collection[str],
+        wanted: tuple[Collection[str], Collection[str]],
         files: Mapping[str, Path],
         tell: Callable[[str], None],
     ) -> None:
         self.run = secrets.token_hex(8)
         self.members: dict[str, Member] = {}
         self.known: dict[str, Member] = {}  # boots that another client ordered, by key
-        self._place, self._versions, self._plugins = place, versions, plugins
+        self._place, self._versions, self._wanted = place, versions, wanted
         self._files, self._tell = files, tell
         self._client: Client | None = None
         self._stack = AsyncExitStack()
@@ -246,6 +256,8 @@ class Pool:
             if not answer.done():
                 raise LostError(f"{member.label}: lost while it made the boot")
             outcome = answer.result()
+            if isinstance(outcome, DroppedError):
+                raise outcome
             if isinstance(outcome, LostError):
                 raise self._fault(member, str(outcome))
             return messages.read_reply(outcome, order)
@@ -341,7 +353,7 @@ class Pool:
     async def _take_in(self, address: str) -> None:
         """Ask a worker what it is, which keeps no other waiting."""
         try:
-            facts = await look(self._there, self._plugins, address)
+            facts = await look(self._there, *self._wanted, address)
         except (*_BROKEN, LostError):
             return  # gone again: it is asked when it is back
         finally:
@@ -381,4 +393,4 @@ async def _outcome(future: Future[Any]) -> object:
         raised = await future.exception()
         return await future.result() if raised is None else LostError(f"{raised!r}")
     except CancelledError:
-        return LostError("the scheduler has dropped the boot")
+        return DroppedError("the scheduler has dropped the boot")

@@ -20,8 +20,12 @@ from lsmeter.machines.dask.worker import RESOURCE
 
 _START_S = 120.0
 _AGAIN_S = 2.0
-# To measure each message, so as to encode a large one in a thread, takes longer than to encode it.
-BRISK = {"DASK_DISTRIBUTED__COMM__OFFLOAD": "False"}
+# To measure each message, so as to encode a large one in a thread, takes longer than to encode it;
+# and the last thousand would be kept.
+BRISK = {
+    "DASK_DISTRIBUTED__COMM__OFFLOAD": "False",
+    "DASK_DISTRIBUTED__ADMIN__LOW_LEVEL_LOG_LENGTH": "0",
+}
 # Guests have the memory, and counts are not moved about: no limit, no spilling, no stealing.
 _ENVIRONMENT = {"DASK_DISTRIBUTED__SCHEDULER__WORK_STEALING": "False", **BRISK}
 

@@ -23,6 +23,7 @@ import zstandard
 from lsmeter import __version__
 from lsmeter.core.errors import LsmeterError
 from lsmeter.core.host import free_bytes
+from lsmeter.core.model.arch import ARCHES
 from lsmeter.core.storage import cache_dir, make_dir, write_atomic
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
@@ -67,13 +68,13 @@ def _kept(key: str) -> Path:
     return cache_dir() / "replies" / key
 
 
-async def describe(plugins: Iterable[str], dask_worker: Worker) -> str:
+async def describe(plugins: Iterable[str], arches: Iterable[str], dask_worker: Worker) -> str:
     """Say what this worker is: how many guests at once, and all that decides what they count."""
     guests = int(dask_worker.state.total_resources.get(RESOURCE, 0))
     versions: dict[str, str] = {}
     why = "" if guests else f"it has no resource '{RESOURCE}': start it with --resources guest=N"
     try:
-        versions = await asyncio.to_thread(_versions, tuple(plugins))
+        versions = await asyncio.to_thread(_versions, tuple(plugins), tuple(arches))
     except LsmeterError as error:
         why = f"{error.title}; {error.hint}".strip("; ")
     replies = [path.name for path in _kept("").glob("*") if _KEY.fullmatch(path.name)]
@@ -83,12 +84,13 @@ async def describe(plugins: Iterable[str], dask_worker: Worker) -> str:
     return messages.write_facts(facts)
 
 
-def _versions(plugins: tuple[str, ...]) -> dict[str, str]:
+def _versions(plugins: tuple[str, ...], arches: tuple[str, ...]) -> dict[str, str]:
     """Return what decides counts, but the probe, which is sent; plugins are compiled here."""
-    for name in plugins:
-        build_plugin(name, qemu_version())
-    found = {"lsmeter": __version__, **MACHINE.identity(plugins)}
-    found.pop("probe")
+    found = {"lsmeter": __version__}
+    for arch in map(ARCHES.__getitem__, arches):
+        for name in plugins:
+            build_plugin(name, qemu_version(arch))
+        found |= messages.name_versions(arch, MACHINE.identity_of(arch, plugins))
     return found
 
 
