@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whole runs on workers that fail, or whose scheduler or client does: same digits, and said why."""
+"""Whole runs on workers with caches of their own, which fail, or whose scheduler or client does."""
 
 from __future__ import annotations
 
@@ -139,3 +139,11 @@ def test_a_run_outlives_its_scheduler(
     assert run.returncode == 0, err
     assert "worker one (" in err and ") is gone" in err
     assert len(readings(tmp_path / "run")) == BOOTS
+
+
+def test_a_command_is_sent_with_its_files(cluster: Cluster, lsmeter: Lsmeter) -> None:
+    cluster.worker("one")
+    words = ("exec", "-s", "landlock", "--boots", "1", "--machine", f"dask:{cluster.address}")
+    done = lsmeter(*words, "--", "/bin/true")
+    assert done.code == 0, done.err
+    assert "landlock adds +" in done.out

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from base64 import b64decode
 from dataclasses import replace
+from pathlib import Path
 
 from lsmeter.core.model import Cell, KernelModule
 from lsmeter.core.model.arch import ARCHES
+from lsmeter.core.model.commands import Command
 from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.core.model.suites import suite_modules
 from lsmeter.guest.filesystem import disk_image, size_mib
+from lsmeter.guest.given import TREE, given
 from lsmeter.guest.initramfs import archive, base
 from lsmeter.guest.probe import find_probe, find_program
 from lsmeter.guest.request import Request
@@ -40,8 +43,13 @@ def initramfs_for(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> bytes:
     if size_mib(cell):
         files["fs.img"] = disk_image(cell)
     command = cell.task.command
-    tree = tree_path(command.tree).read_bytes() if command else b""
+    tree = command_tree(command).read_bytes() if command else b""
     return base(find_probe(ARCHES[cell.kernel.arch]).path.read_bytes()) + archive(files) + tree
+
+
+def command_tree(command: Command) -> Path:
+    """Return the archive of a command's files."""
+    return given(TREE) or tree_path(command.tree)
 
 
 def setup_files(cell: Cell) -> dict[str, bytes]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 PROBE = "lsmeter-probe"
 DISK = "disk"  # the packed image of the file system that the guest works on
+TREE = "tree"  # the archive of a command's files
 
 _GIVEN: ContextVar[Mapping[str, Path] | None] = ContextVar("given", default=None)
 

@@ -19,7 +19,7 @@ from lsmeter.core.model import Cell, Conditions, Kernel, Setup
 from lsmeter.core.model.arch import ARCHES, X86_64, Arch
 from lsmeter.core.scratch import scratch
 from lsmeter.core.storage import prove, write_atomic
-from lsmeter.guest.boot_image import initramfs_for
+from lsmeter.guest.boot_image import command_tree, initramfs_for
 from lsmeter.guest.capture import Capture
 from lsmeter.guest.filesystem import disk_image, size_mib
 from lsmeter.guest.probe import find_probe, find_program
@@ -39,7 +39,6 @@ from lsmeter.measure.experiment.plan import PlannedBoot
 from lsmeter.measure.tasks import find_task
 from lsmeter.measure.tasks.serve import serving
 from lsmeter.measure.tasks.tally import PLUGIN
-from lsmeter.sources.commands import tree_path
 
 
 class Emulation(Machine, Prepares, BootsByHand, EmulatesArches):
@@ -160,7 +159,7 @@ def prove_files(cell: Cell) -> None:
     programs = {item.program for item in cell.setup.files if item.program}
     files |= {find_program(name, ARCHES[kernel.arch]).path: known[name] for name in programs}
     command = cell.task.command
-    files |= {tree_path(command.tree): command.tree} if command else {}
+    files |= {command_tree(command): command.tree} if command else {}
     files |= {find_probe(ARCHES[kernel.arch]).path: known["probe"]} if "probe" in known else {}
     for path, sha256 in files.items():
         prove(path, sha256, "fetch or build it again; what was measured before is kept")

@@ -23,7 +23,7 @@ from lsmeter.core.model.arch import ARCHES, X86_64, Arch
 from lsmeter.core.storage import cache_dir, known_sha256, write_atomic
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.filesystem import disk_image, size_mib
-from lsmeter.guest.given import DISK, PROBE
+from lsmeter.guest.given import DISK, PROBE, TREE
 from lsmeter.guest.probe import find_probe, find_program
 from lsmeter.machines import Addressed, Machine, OnResults, Spreads
 from lsmeter.machines.dask import messages
@@ -34,6 +34,7 @@ from lsmeter.machines.emulation import MACHINE as EMULATION
 from lsmeter.machines.emulation import Emulation
 from lsmeter.measure.experiment.plan import PlannedBoot, programs_of
 from lsmeter.measure.tasks import kinds
+from lsmeter.sources.commands import tree_path
 
 _MOST_WORKERS = 3  # that fail a boot, before it is a problem
 _MOST_TRIES = 20  # of a boot, also where only its scheduler was lost
@@ -182,6 +183,9 @@ class Dask(Emulation, Addressed, Spreads):
         digests = {name: item.sha256 for name, item in found.items()}
         if size_mib(cell):
             digests[DISK] = self._disk(cell)
+        if command := cell.task.command:
+            self._files[command.tree] = tree_path(command.tree)
+            digests[TREE] = command.tree
         return digests
 
     def _disk(self, cell: Cell) -> str:
@@ -233,6 +237,9 @@ class _Placed(Emulation):
                     break
                 known = None
                 continue
+            # The worker has nothing more to do with it: the next boot need not wait for our disk.
+            self._pool.give_back(self.member)
+            self.member = None
             return capture
         said = f"{len(why)} worker(s) failed it: {'; '.join(why.values())}"
         return Capture(b"", b"", Ending.LOST, None, 0.0, said)
