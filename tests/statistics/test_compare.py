@@ -220,3 +220,20 @@ def test_a_whole_cost_that_is_not_known_says_what_varies() -> None:
     loud = replace(boot(1, noise_insns=1000), index=4)
     found = compare([quiet], [loud], 0.001)
     assert "; tested: windows of boot 4 " in found.cause
+
+
+@pytest.mark.parametrize(("step", "stands"), [(1, True), (40, False)])
+def test_costs_around_one_value_have_a_typical_difference(step: int, *, stands: bool) -> None:
+    """Ten costs, as of memset() by alignment; no single one is frequent."""
+    draw = random.Random(1)
+
+    def side(seed: int, more: int) -> list[BootReadings]:
+        values = [BASE + more + step * draw.randrange(10) for _ in range(200)]
+        return [BootReadings(seed, np.array(values))]
+
+    found = compare(side(1, 0), side(2, 500), MARGIN)
+    assert found.in_step is None
+    assert found.has_typical is stands
+    if stands:
+        assert found.typical.low <= 500 <= found.typical.high
+        assert found.typical.high - found.typical.low >= 5 * step

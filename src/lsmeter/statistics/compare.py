@@ -61,10 +61,10 @@ def compare(
     pairs = _pairs(baseline, tested)
     step = _step(pairs)
     between = _typical_difference(base, test, pairs, step)
-    # A count that stands out in no boot is chance, and so are its peaks. So is one that boots do
-    # not agree on: two states, as of a search that some boots meet, are no overhead. Nor is one
-    # reading.
-    out = step is not None or min(base.evidence.share, test.evidence.share) >= LEAST_SHARE
+    # A count that stands out in no boot is chance, and so are its peaks, unless most readings lie
+    # around it by less than matters. So is one that boots do not agree on: two states, as of a
+    # search that some boots meet, are no overhead. Nor is one reading.
+    out = step is not None or all(_stands_out(side, margin) for side in (base, test))
     out &= min(sum(boot.values.size for boot in side) for side in (baseline, tested)) > 1
     stands = out and between.high - between.low <= 2 * margin * abs(base.value)
     known = between if stands else Interval(*(math.nan,) * 3)
@@ -103,6 +103,11 @@ def compare(
         *(ruling.verdict, ruling.cause, ruling.decided_by, decided),
         cycles=min(map(_cycles, (baseline, tested))),
     )
+
+
+def _stands_out(side: Typical, margin: float) -> bool:
+    near = side.high - side.low <= margin * abs(side.value)
+    return side.evidence.share >= LEAST_SHARE or near
 
 
 def _cycles(boots: Sequence[BootReadings]) -> int:

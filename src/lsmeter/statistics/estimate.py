@@ -25,7 +25,8 @@ CONFIDENCE = 0.99  # of intervals of whole costs and means
 SHOWN_PEAKS = 6
 
 # Below this share no value stands out, and chance decides which peak is highest: all peaks, which
-# are at least PEAK times as frequent as the highest, then bound the typical value.
+# are at least PEAK times as frequent as the highest, then bound the typical value, and so does the
+# shortest interval that holds half of the readings.
 LEAST_SHARE = 0.3
 PEAK = 0.5
 
@@ -150,6 +151,7 @@ def typical(boots: Sequence[BootReadings]) -> Typical:
     bounds = [peak.value for peak in by_boot]
     if pooled[value] / total < LEAST_SHARE:
         bounds += [item for item, count in pooled.items() if count >= PEAK * pooled[value]]
+        bounds += _shortest_half(np.concatenate([boot.values for boot in boots]))
     often = sorted(pooled, key=lambda item: (-pooled[item], item))[:SHOWN_PEAKS]
     return Typical(
         value=value,
@@ -165,6 +167,14 @@ def typical(boots: Sequence[BootReadings]) -> Typical:
             by_boot=by_boot,
         ),
     )
+
+
+def _shortest_half(values: Values) -> tuple[int, int]:
+    """Return the ends of the shortest interval that holds half of the values."""
+    rising = np.sort(values)
+    wide = (rising.size - 1) // 2
+    begin = int(np.argmin(rising[wide:] - rising[: rising.size - wide]))
+    return int(rising[begin]), int(rising[begin + wide])
 
 
 def modes(each: Sequence[Values]) -> list[tuple[int, int]]:
