@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lsmeter.core.model import Conditions, Kernel, Setup
+from lsmeter.core.model.arch import ARCHES
 from lsmeter.guest.initramfs import base
 from lsmeter.machines.description import Plugin, counted_guest, kernel_cmdline, qemu_command
 from tests.conftest import DEADLINE_S
@@ -15,9 +16,9 @@ from tests.conftest import DEADLINE_S
 FLAGS = ("-O1", "-static", "-pthread", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror")
 
 
-def compiled(source: Path, folder: Path) -> bytes:
+def compiled(source: Path, folder: Path, compiler: str = "cc") -> bytes:
     target = folder / "init"
-    subprocess.run(["cc", *FLAGS, str(source), "-o", str(target)], check=True)
+    subprocess.run([compiler, *FLAGS, str(source), "-o", str(target)], check=True)
     return target.read_bytes()
 
 
@@ -27,7 +28,7 @@ def said(
     """Boot what `place` has as its initrd; return each line's words, without `end 0 0` at last."""
     setup = Setup(name="said", title="said", lsms=None)
     guest = replace(
-        counted_guest(kernel, setup, Conditions(), seed=1),
+        counted_guest(kernel, setup, Conditions(cpu=ARCHES[kernel.arch].cpu), seed=1),
         cmdline=cmdline,
         console=str(place / "console"),
         results=str(place / "results"),

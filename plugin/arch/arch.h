@@ -21,7 +21,11 @@ enum step {
 /* How much of a marker an instruction has. */
 enum marker_part { MARKER_NONE, MARKER_WHOLE, MARKER_HIGH, MARKER_LOW };
 
+/* By which parts of plugins that have a table of architectures find what is theirs. */
+enum arch_number { ARCH_X86, ARCH_ARM64, ARCHES };
+
 struct arch {
+	enum arch_number number;
 	const char *target; /* as QEMU calls it */
 	bool links;	    /* calls keep where they return in a register: no memory shows it */
 	enum step (*step)(const uint8_t *bytes, size_t size);

@@ -57,4 +57,10 @@ static enum marker_part marker(const uint8_t *bytes, size_t size, uint32_t *valu
 	return (insn & 0xffe0001f) == 0xf280001f ? MARKER_LOW : MARKER_NONE; /* movk */
 }
 
-const struct arch arch_arm64 = {.target = "aarch64", .links = true, .step = step, .marker = marker};
+const struct arch arch_arm64 = {
+	.number = ARCH_ARM64,
+	.target = "aarch64",
+	.links = true,
+	.step = step,
+	.marker = marker,
+};

@@ -37,4 +37,9 @@ static enum marker_part marker(const uint8_t *bytes, size_t size, uint32_t *valu
 	return (*value & MARKER_MASK) == MARKER_PREPARE ? MARKER_WHOLE : MARKER_NONE;
 }
 
-const struct arch arch_x86 = {.target = "x86_64", .step = step, .marker = marker};
+const struct arch arch_x86 = {
+	.number = ARCH_X86,
+	.target = "x86_64",
+	.step = step,
+	.marker = marker,
+};

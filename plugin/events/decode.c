@@ -14,8 +14,11 @@ struct decoded decode(const uint8_t *bytes, size_t size)
 		[FLOW_INDIRECT_JUMP] = 1u << EV_INDIRECT_JUMPS,
 		[FLOW_RETURN] = 1u << EV_RETURNS,
 	};
-	bool x86 = guest_arch == &arch_x86;
-	struct decoded found = x86 ? decode_x86(bytes, size) : decode_arm64(bytes, size);
+	static struct decoded (*const decoders[ARCHES])(const uint8_t *, size_t) = {
+		[ARCH_X86] = decode_x86,
+		[ARCH_ARM64] = decode_arm64,
+	};
+	struct decoded found = decoders[guest_arch->number](bytes, size);
 
 	found.kinds |= flows[found.flow];
 	return found;

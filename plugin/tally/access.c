@@ -43,10 +43,3 @@ bool access_called(void)
 {
 	return access.called;
 }
-
-/* x86: REX.W, a displacement of one byte, no SIB byte. */
-bool is_store(const uint8_t *bytes, uint8_t opcode, uint8_t displacement)
-{
-	return (bytes[0] & 0xf8) == 0x48 && bytes[1] == opcode && (bytes[2] & 0xc0) == 0x40 &&
-	       (bytes[2] & 7) != 4 && bytes[3] == displacement;
-}

@@ -19,7 +19,4 @@ void call_at(struct qemu_plugin_insn *insn, exec_cb callback, uintptr_t data);
 void watch_access(struct qemu_plugin_insn *insn, mem_cb callback, uint64_t data);
 bool disarm(void);
 
-/* Does a register other than the stack's point DISPLACEMENT bytes before what is stored? */
-bool is_store(const uint8_t *bytes, uint8_t opcode, uint8_t displacement);
-
 #endif

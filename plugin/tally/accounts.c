@@ -184,6 +184,15 @@ void accounts_serve(enum account account)
 	top()->account = account;
 }
 
+void accounts_device(void)
+{
+	if (top()->kind != FRAME_TICK)
+		return;
+	accounts_settle();
+	top()->kind = FRAME_INTERRUPT;
+	top()->account = ACCOUNT_INTERRUPTS;
+}
+
 static unsigned int place_of(uint64_t address)
 {
 	return (unsigned int)(address >> 3) * 2654435761u >> 16;

@@ -64,6 +64,9 @@ void accounts_push(enum frame_kind kind);
 /* The softirq that runs, if one does, begins with what is on this account. */
 void accounts_serve(enum account account);
 
+/* The interrupt that runs, taken for one of the clock until now, is of a device. */
+void accounts_device(void);
+
 /*
  * Whoever runs puts work off, to be done by a callback or a thread; then that is done: what runs is
  * on the account of who put it off, until accounts_deferred_end(). Work is known by an address;

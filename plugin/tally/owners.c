@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "owners.h"
 
+#include "code.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +14,8 @@ struct owners owners;
  */
 static bool is_call(const char *name)
 {
-	return !strncmp(name, "__x64_sys_", 10) || !strncmp(name, "__do_sys_", 9);
+	return !strncmp(name, guest_code->call, strlen(guest_code->call)) ||
+	       !strncmp(name, "__do_sys_", 9);
 }
 
 /* The number of one more system call, or -1. */

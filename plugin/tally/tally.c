@@ -8,13 +8,13 @@
  * which the first starts the counting: until then nothing is instrumented, so that booting stays
  * fast.
  *
- * What is x86 here: the markers' NOP, the opcodes in watch.c, results.c and access.c, the name in
- * install().
+ * What differs between architectures is in arch/, and what instructions look like, in code.h.
  *
  * Arguments: syms=FILE (see symbols.h), out=FILE, avc=ADDRESS and memory=BYTES (hexadecimal; see
  * watch.h and results.h).
  */
 #include "accounts.h"
+#include "code.h"
 #include "install.h"
 #include "markers.h"
 #include "owners.h"
@@ -99,7 +99,9 @@ static void on_translate(struct qemu_plugin_tb *tb)
 		called = !kernel && watch_marker(insn, bytes, size, take_marker);
 		if (!plugin.active)
 			continue;
-		if (kernel) {
+		if (!kernel) {
+			called |= watch_user(insn, bytes, size);
+		} else {
 			called = watch_kernel(insn, bytes, size);
 			counter = owners_counter(qemu_plugin_insn_vaddr(insn));
 		}
@@ -131,7 +133,7 @@ PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *in
 	plugin.out = install(NAME, FORMAT_VERSION, own, 2, info, argc, argv, &owners.symbols);
 	if (!plugin.out)
 		return -1;
-	if (guest_arch != &arch_x86)
+	if (!code_choose())
 		return refuse(NAME, "has no guests of ", guest_arch->target);
 	if (!owners_sort())
 		return refuse(

@@ -13,6 +13,9 @@
 /* Where SELinux counts, relative to a processor's data; 0: nowhere that is known. */
 void watch_avc(uint64_t stats);
 
+/* Have an instruction of user space tell whether it makes a system call; false: nothing. */
+bool watch_user(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size);
+
 /* Have an instruction of the kernel tell accounts.h what it begins or ends; false: nothing. */
 bool watch_kernel(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size);
 

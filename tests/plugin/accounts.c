@@ -32,11 +32,18 @@
 static int to_service[2], from_service[2];
 static struct sockaddr_in address = {.sin_family = AF_INET};
 
-#define ACCOUNT(number) asm volatile(MARK(MARKER_ACCOUNT + number))
+#define ACCOUNT(number) asm volatile(ARCH_MARK_ACCOUNT : : "i"(number))
 
 static void turn(void)
 {
+#if defined(__aarch64__)
+	asm volatile("mov w9, %0\n\tmovk w9, %1, lsl #16\n1:\tsubs w9, w9, #1\n\tb.ne 1b"
+		     :
+		     : "i"(TURNS & 0xffff), "i"(TURNS >> 16)
+		     : "x9", "cc");
+#else
 	asm volatile("mov %0, %%ecx\n1:\tdec %%ecx\n\tjnz 1b" : : "i"(TURNS) : "ecx", "cc");
+#endif
 }
 
 static void look(void)

@@ -3,6 +3,8 @@
 #ifndef LSMETER_TEST_INIT_H
 #define LSMETER_TEST_INIT_H
 
+#include "../../probe/arch/arch.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -14,7 +16,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-static FILE *port; /* the second serial line */
+static FILE *port; /* what is no console */
 
 static void check(bool right, const char *what)
 {
@@ -32,7 +34,7 @@ static void prepare(void)
 
 	mkdir("/data", 0755);
 	mount("devtmpfs", "/dev", "devtmpfs", 0, NULL);
-	port = fopen("/dev/ttyS1", "we");
+	port = fopen(ARCH_RESULT_PORT, "we");
 	if (!port || tcgetattr(fileno(port), &raw))
 		reboot(RB_AUTOBOOT);
 	cfmakeraw(&raw);

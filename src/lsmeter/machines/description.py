@@ -241,7 +241,7 @@ def guest_of(cell: Cell, seed: int = 0) -> Description:
     if cell.task.workload is None and cell.task.command is None:
         return replace(guest, disks=(str(cell.image.file),))
     disk = MemoryDisk(str(cell.image.file), cell.image.file.stat().st_size >> 20)
-    where = f"memmap={disk.size_mib}M!{guest.memory_mib}M"
+    where = ARCHES[cell.kernel.arch].disk_in_memory.format(disk.size_mib, guest.memory_mib)
     guest = replace(guest, memory_disk=disk, cmdline=f"{guest.cmdline} {where}")
     if cell.task.workload is None or cell.task.workload.client != "guest":
         return guest

@@ -13,14 +13,15 @@ from pathlib import Path
 import pytest
 
 from lsmeter.core.errors import UsageError
+from lsmeter.core.model.arch import ARM64, X86_64, Arch
 from lsmeter.sources.commands.collect import Collector, find, make_tree
 from lsmeter.sources.commands.elf import ForeignElfError, read_needs
 from lsmeter.sources.commands.tree import Entry, Tree
 
 
-def packed(path: str, tree: Tree | None = None) -> Tree:
+def packed(path: str, tree: Tree | None = None, arch: Arch = X86_64) -> Tree:
     found = make_tree(None) if tree is None else tree
-    Collector(found).add_program(path)
+    Collector(found, arch).add_program(path)
     return found
 
 
@@ -39,7 +40,7 @@ def compiled(folder: Path, text: str, *words: str, name: str = "program") -> Pat
 
 def test_a_program_has_its_loader_and_libraries_at_their_places(tmp_path: Path) -> None:
     tree = packed(str(compiled(tmp_path, "int main(void) { return 0; }")))
-    needs = read_needs(tree.entries[str(tmp_path / "program")].data)
+    needs = read_needs(tree.entries[str(tmp_path / "program")].data, X86_64)
     assert needs.loader
     assert needs.libraries
     assert tree.entries[real(tree, needs.loader)].data[:4] == b"\x7fELF"
@@ -108,7 +109,11 @@ def test_a_program_for_another_machine_is_refused() -> None:
     head = bytearray(Path("/bin/ls").read_bytes())
     head[18:20] = (183).to_bytes(2, "little")
     with pytest.raises(ForeignElfError, match="EM_AARCH64"):
-        read_needs(bytes(head))
+        read_needs(bytes(head), X86_64)
+    assert read_needs(bytes(head), ARM64)
+    with pytest.raises(UsageError, match="no guest of arm64") as error:
+        packed("/bin/ls", arch=ARM64)
+    assert "--root" in str(error.value.hint)
 
 
 def test_damaged_headers_never_raise_anything_else() -> None:
@@ -117,7 +122,7 @@ def test_damaged_headers_never_raise_anything_else() -> None:
         data = bytearray(whole)
         data[at] ^= 0xFF
         try:
-            read_needs(bytes(data))
+            read_needs(bytes(data), X86_64)
         except ForeignElfError:
             continue
 
@@ -140,12 +145,12 @@ def test_a_directory_is_packed_with_all_below_it(tmp_path: Path) -> None:
     (tmp_path / "in" / "pipe").unlink(missing_ok=True)
     subprocess.run(["mkfifo", str(tmp_path / "in" / "pipe")], check=True)
     tree = Tree()
-    Collector(tree).add_path(str(tmp_path / "in"))
+    Collector(tree, X86_64).add_path(str(tmp_path / "in"))
     assert tree.entries[str(tmp_path / "in/deep/file")].data == b"x"
     assert tree.entries[str(tmp_path / "in/away")].data == b"/nowhere"
     assert tree.skipped == [str(tmp_path / "in/pipe")]
     with pytest.raises(UsageError, match="--with"):
-        Collector(tree).add_path(str(tmp_path / "none"))
+        Collector(tree, X86_64).add_path(str(tmp_path / "none"))
 
 
 def test_the_same_files_are_the_same_tree() -> None:
@@ -193,7 +198,7 @@ def test_where_files_are_changes_nothing_of_their_tree(tmp_path: Path) -> None:
         (tmp_path / results).mkdir()
         os.utime(tmp_path, (0, len(found) + 1))
         tree = make_tree(None)
-        Collector(tree).add_path(str(tmp_path / "given"))
+        Collector(tree, X86_64).add_path(str(tmp_path / "given"))
         found.append(tree.entries)
     assert found[0] == found[1]
     assert found[0][str(tmp_path / "given")].mtime_s > 0  # a command may look at what it is given

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import struct
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -155,9 +154,16 @@ def test_programs_of_guests_are_those_of_their_architecture() -> None:
 
 
 def test_what_no_plugin_sees_there_is_refused_before_it_boots() -> None:
-    for task, seen in (("attribute", True), ("events", True), ("workload", False)):
-        with nullcontext() if seen else pytest.raises(UsageError, match=f"{task} cannot be done"):
-            check_arches([asked(task=task, arches=["arm64"])], {"debian:6.1:arm64": arm64_kernel()})
+    known = {"debian:6.1:arm64": arm64_kernel()}
+    for task in ("attribute", "events", "exec"):
+        check_arches([asked(task=task, arches=["arm64"])], known)
+    with pytest.raises(UsageError, match="no workload can be measured on arm64"):
+        check_arches([asked(suites=["web"], arches=["arm64"])], known)
+
+
+def test_a_policy_for_a_command_needs_a_disk_in_memory() -> None:
+    plan = planned(asked(task="exec", setups=["selinux-enforcing"]), arm64_kernel())
+    assert "disk in memory" in str(plan.problems[0])
 
 
 def test_a_file_of_another_architecture_than_asked_for_is_refused() -> None:

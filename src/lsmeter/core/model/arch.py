@@ -80,6 +80,7 @@ class Arch:
     name: str  # as users do, and the kernel's make is told
     uname: str  # as uname -m prints it
     debian: str  # its packages
+    calls: str  # how the functions begin that its system calls begin with
     tree: str  # its directory in the kernel's source: arch/x86
     elf: str  # e_machine of its kernels
     program: str  # QEMU
@@ -99,6 +100,7 @@ class Arch:
     mitigations: Mapping[str, tuple[str, ...]]  # by the condition's value
     entry: EntryCode | None  # None: no plugin can follow its calls yet
     unwatched: frozenset[str] = frozenset()  # plugins, and outputs of them, that it has not yet
+    disk_in_memory: str = ""  # parameter: of that size, at that address (MiB) memory is a disk
     real_time: str = ""  # parameters of a guest whose time is the host's
     exit_device: str = ""  # ends QEMU when the guest writes to it
     exit_sector: bytes = b""  # a boot sector that does, and nothing else
@@ -185,6 +187,7 @@ X86_64 = Arch(
     name="x86_64",
     uname="x86_64",
     debian="amd64",
+    calls="__x64_sys_",
     tree="x86",
     elf="EM_X86_64",
     program="qemu-system-x86_64",
@@ -235,6 +238,7 @@ X86_64 = Arch(
         "forced": ("mitigations=auto", "pti=on", "spectre_v2=retpoline", "retbleed=unret"),
     },
     entry=X86_ENTRY,
+    disk_in_memory="memmap={}M!{}M",
     # On a busy host the kernel finds that its timer does not tick, tries others, and may hang
     # (check_timer(), arch/x86/kernel/apic/io_apic.c).
     real_time="no_timer_check",
@@ -248,6 +252,7 @@ ARM64 = Arch(
     name="arm64",
     uname="aarch64",
     debian="arm64",
+    calls="__arm64_sys_",
     tree="arm64",
     elf="EM_AARCH64",
     program="qemu-system-aarch64",
@@ -276,7 +281,6 @@ ARM64 = Arch(
     parameters=(),
     mitigations={"off": ("mitigations=off",), "auto": ("mitigations=auto",)},
     entry=ARM64_ENTRY,
-    unwatched=frozenset({"tally"}),
 )
 
 ARCHES: Mapping[str, Arch] = {arch.name: arch for arch in (X86_64, ARM64)}

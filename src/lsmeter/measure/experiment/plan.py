@@ -127,7 +127,11 @@ def _unable(
     if offer and kernel.arch != X86_64.name and not kernel.runs:
         what = f"instructions of services are not counted on {kernel.arch} yet"
         return Problem(f"{title} on {kernel.name}: {what}", kernel.name, setup.name)
-    if missing := _missing(kernel, setup, find_task(experiment.task)):
+    kind = find_task(experiment.task)
+    if setup.image and kind.modules and not ARCHES[kernel.arch].disk_in_memory:
+        what = f"its image is a disk in memory, which guests of {kernel.arch} cannot have yet"
+        return Problem(f"{title} on {kernel.name}: {what}", kernel.name, setup.name)
+    if missing := _missing(kernel, setup, kind):
         what = f"the kernel was built without {', '.join(missing)}"
         return Problem(f"{title} on {kernel.name}: {what}", kernel.name, setup.name)
     if offer and (why := why_unconfined(setup, offer.workload)):

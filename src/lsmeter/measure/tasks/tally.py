@@ -8,8 +8,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from lsmeter.core.model.arch import ARCHES
+
 PLUGIN = "tally"  # the plugin, and its output in Capture.outputs
 HEADER = "lsmeter-tally 1"
+_CALLS = ("__do_sys_", *(arch.calls for arch in ARCHES.values()))
 _MOST_LINES = 2_000_000
 _REGION = re.compile(r"region (0|[1-9][0-9]{0,4})")
 _COUNT = re.compile(
@@ -79,7 +82,7 @@ class Tally:
         counts = self.by_name(kind, of=[Account.SERVICE])
         return {
             name.removeprefix(prefix): count
-            for prefix in ("__do_sys_", "__x64_sys_")
+            for prefix in _CALLS
             for name, count in counts.items()
             if name.startswith(prefix)
         }

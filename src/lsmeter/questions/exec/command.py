@@ -25,6 +25,7 @@ from lsmeter.cli.options import (
 from lsmeter.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from lsmeter.core.model.arch import Arch
     from lsmeter.core.model.commands import Command
     from lsmeter.measure.experiment.exec import CommandExperiment
     from lsmeter.sources.commands.tree import Entry, Tree
@@ -109,6 +110,16 @@ def experiment_of(options: ExecOptions, words: list[str]) -> CommandExperiment:
     return CommandExperiment.model_construct(found.model_fields_set, **vars(found), command=command)
 
 
+def _arch(options: ExecOptions) -> Arch:
+    """Return the one architecture that a command is for."""
+    from lsmeter.core.model.arch import arch_of_host, find_arch
+
+    names = options.arch or [arch_of_host().name]
+    if len(names) > 1:
+        raise UsageError("--arch: a command is for one architecture")
+    return find_arch(names[0], where="--arch")
+
+
 def _packed(options: ExecOptions, words: list[str]) -> tuple[Command, int]:
     """Pack a command with all that it needs; return it, and the size of its tree in bytes."""
     from lsmeter.core.model.commands import Command
@@ -128,7 +139,7 @@ def _packed(options: ExecOptions, words: list[str]) -> tuple[Command, int]:
     here = "/" if options.root else str(Path.cwd())
     directory = posixpath.normpath(posixpath.join(here, options.directory or ""))
     tree = make_tree(options.root)
-    collector = Collector(tree)
+    collector = Collector(tree, _arch(options))
     own = dict(item.partition("=")[::2] for item in options.env or ())
     of = own.get("PATH") or os.environ.get("PATH", "")
     path = find(tree, words[0], of, directory if options.root else here)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from lsmeter.core.errors import UsageError
 from lsmeter.core.inputs import read_file
+from lsmeter.core.model.arch import Arch
 from lsmeter.core.printable import printable
 from lsmeter.sources.commands.elf import MAGIC, ForeignElfError, read_needs
 from lsmeter.sources.commands.tree import MOST_BYTES, Entry, Tree, read_tar
@@ -30,6 +31,7 @@ _ACCOUNTS = {
     "/etc/group": "root:x:0:\n",
     "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
+_FOREIGN = "give a root file system of {} that has it: --root DIRECTORY|TAR"
 _PYTHON = re.compile(r"python3\.[0-9]{1,3}")
 # Of an interpreter's own library, what no program needs.
 _NO_LIBRARY = ("test", "tests", "site-packages", "dist-packages", "idlelib", "ensurepip", "lib2to3")
@@ -38,8 +40,8 @@ _NO_LIBRARY = ("test", "tests", "site-packages", "dist-packages", "idlelib", "en
 class Collector:
     """Adds a command and what it needs to a tree."""
 
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
+    def __init__(self, tree: Tree, arch: Arch) -> None:
+        self.tree, self.arch = tree, arch
         self._seen: set[str] = set()
         self._search = (*_configured(tree), *_DIRECTORIES)
 
@@ -108,10 +110,13 @@ class Collector:
             return
         self._seen.add(real)
         try:
-            needs = read_needs(self.tree.entries[real].data)
+            needs = read_needs(self.tree.entries[real].data, self.arch)
         except ForeignElfError as error:
             if strict:
-                raise UsageError(f"exec: {printable(path)} runs in no guest: {error}") from error
+                raise UsageError(
+                    f"exec: {printable(path)} runs in no guest of {self.arch.name}: {error}",
+                    hint="" if self.arch.is_host else _FOREIGN.format(self.arch.name),
+                ) from error
             return
         if needs.loader:
             self._needs_of(needs.loader)
@@ -145,7 +150,7 @@ class Collector:
         else:
             data = read_file(Path(path), MOST_BYTES, "a library")
         try:
-            read_needs(data)
+            read_needs(data, self.arch)
         except ForeignElfError:
             return False
         return True

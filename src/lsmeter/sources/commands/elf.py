@@ -12,7 +12,7 @@ from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import InterpSegment
 
-from lsmeter.core.model.arch import X86_64
+from lsmeter.core.model.arch import Arch
 
 MAGIC = b"\x7fELF"
 _MOST_NEEDED = 1000
@@ -32,17 +32,17 @@ class ForeignElfError(Exception):
     """Why an ELF file cannot run in a guest: one line."""
 
 
-def read_needs(data: bytes) -> Needs:
+def read_needs(data: bytes, arch: Arch) -> Needs:
     """Read the headers of an ELF file; ForeignElfError for one that no guest can run."""
     try:
-        return _read(ELFFile(BytesIO(data)))
+        return _read(ELFFile(BytesIO(data)), arch)
     except _BAD as error:
         raise ForeignElfError("its ELF headers cannot be read") from error
 
 
-def _read(file: ELFFile) -> Needs:
+def _read(file: ELFFile, arch: Arch) -> Needs:
     machine = file["e_machine"]
-    if machine != X86_64.elf or file.elfclass != 64:
+    if machine != arch.elf or file.elfclass != 64:
         raise ForeignElfError(f"it is for {machine}, of {file.elfclass} bits")
     loader, needed = "", list[str]()
     rpath, runpath = "", ""
