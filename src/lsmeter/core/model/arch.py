@@ -81,6 +81,8 @@ class Arch:
     uname: str  # as uname -m prints it
     debian: str  # its packages
     calls: str  # how the functions begin that its system calls begin with
+    call_tables: tuple[str, ...]  # of system calls, in the kernel's source: the first that is there
+    call_abis: frozenset[str]  # of their rows
     tree: str  # its directory in the kernel's source: arch/x86
     elf: str  # e_machine of its kernels
     program: str  # QEMU
@@ -188,6 +190,8 @@ X86_64 = Arch(
     uname="x86_64",
     debian="amd64",
     calls="__x64_sys_",
+    call_tables=("arch/x86/entry/syscalls/syscall_64.tbl",),
+    call_abis=frozenset({"common", "64"}),
     tree="x86",
     elf="EM_X86_64",
     program="qemu-system-x86_64",
@@ -253,6 +257,11 @@ ARM64 = Arch(
     uname="aarch64",
     debian="arm64",
     calls="__arm64_sys_",
+    call_tables=(
+        "scripts/syscall.tbl",
+        "include/uapi/asm-generic/unistd.h",
+    ),  # from 6.11 on; before
+    call_abis=frozenset({"common", "64", "renameat", "rlimit", "memfd_secret"}),
     tree="arm64",
     elf="EM_AARCH64",
     program="qemu-system-aarch64",

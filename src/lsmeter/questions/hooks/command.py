@@ -46,6 +46,7 @@ def source(
     explain: Annotated[tuple[str, str] | None, declared("hooks-source.explain")] = None,
     graph: Annotated[Literal["text", "dot"], declared("hooks-source.graph")] = "text",
     filesystem: Annotated[str | None, declared("hooks-source.filesystem")] = None,
+    arch: Annotated[str | None, declared("hooks-source.arch")] = None,
     fresh: Annotated[bool, declared("hooks-source.fresh")] = False,
 ) -> None:
     """List the hooks of a kernel's source, and what reaches them.
@@ -61,7 +62,7 @@ def source(
     from lsmeter.questions.hooks.source import document as documents
 
     named = (filesystem,) if filesystem is not None else ()
-    found = analysed(tree, config, named, fresh=fresh)
+    found = analysed(tree, config, named, arch=arch, fresh=fresh)
     if explain is None:
         show(documents.document(found, filesystem))
         return
@@ -73,12 +74,18 @@ def source(
 
 
 def analysed(
-    named: str, config: str | None, filesystems: Iterable[str], *, fresh: bool = False
+    named: str,
+    config: str | None,
+    filesystems: Iterable[str],
+    *,
+    arch: str | None = None,
+    fresh: bool = False,
 ) -> SourceAnalysis:
     """Analyse a source for the usual file systems and for others, and show that it goes on.
 
     A folder is read as it stands, whatever was built in it; all else is fetched or unpacked.
     """
+    from lsmeter.core.model.arch import find_arch
     from lsmeter.questions.hooks.source.analysis import DEFAULT_FILESYSTEMS, analyse
     from lsmeter.sources.kernels.build.source import resolve_source
     from lsmeter.sources.kernels.resolve import Request
@@ -89,6 +96,8 @@ def analysed(
         if not tree.is_dir():
             tree = resolve_source(named, Request(progress=progress)).path
         chosen = _configuration(tree, config)
+        name = find_arch(arch, where="--arch").name if arch else chosen.own_arch
+        chosen = replace(chosen, arch=name)
         return analyse(tree, config=chosen, progress=progress, cache=not fresh, filesystems=wanted)
 
 

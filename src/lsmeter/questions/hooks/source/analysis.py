@@ -28,9 +28,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from lsmeter.core import storage
 from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.model.arch import find_arch
 from lsmeter.core.progress import SILENT, Progress
 from lsmeter.core.registry import nearest
 from lsmeter.questions.hooks.source import framework
+from lsmeter.questions.hooks.source.calls import calls_of
 from lsmeter.questions.hooks.source.config import EVERYTHING, Config, compiled, left_out
 from lsmeter.questions.hooks.source.model import FileFacts, Module, SourceAnalysis
 from lsmeter.questions.hooks.source.program import FRAMEWORK, Program
@@ -67,6 +69,7 @@ class _Listing:
     root: Path
     version: str
     config: Config = EVERYTHING
+    calls: tuple[str, ...] = SYSCALLS
     files: dict[str, os.stat_result] = field(default_factory=dict)
     owners: dict[str, tuple[str, ...]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -125,7 +128,7 @@ def _analyse(listing: _Listing, progress: Progress) -> SourceAnalysis:
     folders = {path.rpartition("/")[0] for path in texts}
     lines = framework.all_code_lines(texts, {one: _ignored_names(root, one) for one in folders})
     modules = framework.find_modules(texts, hooks, lines)
-    program = Program(facts, listing.owners, modules)
+    program = Program(facts, listing.owners, modules, listing.calls)
     interfaces = framework.find_interfaces(program, hooks, modules)
     followed: dict[str, Reach] = {}
     judges = tuple(
@@ -208,7 +211,9 @@ def _problems(
         size = listing.files[file.path].st_size
         if file.path.endswith(".c") and file.unread_bytes > MAX_UNREAD_SHARE * size:
             yield f"{file.path}: the parser could not read {file.unread_bytes} of {size} bytes"
-    if missing := sorted(set(SYSCALLS) - known):
+    if config.arch and (others := sorted(set(SYSCALLS) - set(listing.calls))):
+        yield f"system calls that {config.arch} does not have: {', '.join(others)}"
+    if missing := sorted(set(listing.calls) - known):
         yield f"system calls that this kernel does not have: {', '.join(missing)}"
     if empty := [module.name for module in modules if not module.hooks]:
         yield f"modules without a hook: {', '.join(empty)}"
@@ -219,7 +224,7 @@ def _list_tree(root: Path, filesystems: tuple[str, ...], config: Config = EVERYT
 
     Raises UsageError when it is no kernel tree, is too old or damaged, or lacks a file system.
     """
-    listing = _Listing(root, _kernel_version(root), config)
+    listing = _Listing(root, _kernel_version(root), config, _calls(root, config))
     _list(listing, TREE["folders"], deep=False)
     _list(listing, TREE["deep"], TREE["files"])
     for name in filesystems:
@@ -233,6 +238,20 @@ def _list_tree(root: Path, filesystems: tuple[str, ...], config: Config = EVERYT
     if config.options is not None:
         _drop_left_out(listing)
     return listing
+
+
+def _calls(root: Path, config: Config) -> tuple[str, ...]:
+    """Return the system calls of the configuration's architecture; UsageError without a table."""
+    if not config.arch:
+        return SYSCALLS
+    arch = find_arch(config.arch, where="--arch")
+    for path in arch.call_tables:
+        if found := calls_of(arch, path, _read_optional(root, path)):
+            return found
+    raise UsageError(
+        f"{root} has no table of the system calls of {arch.name}: {' or '.join(arch.call_tables)}",
+        hint="unpack the whole source, or leave --arch out",
+    )
 
 
 def _drop_left_out(listing: _Listing) -> None:

@@ -40,6 +40,12 @@ class Config:
     options: Mapping[str, str] | None = None
     origin: str = ""  # the file, or the kernel's name
     series: str = ""  # 6.12, where it is known
+    arch: str = ""  # whose system calls are analysed; "" for those of all
+
+    @property
+    def own_arch(self) -> str:
+        """The architecture that it configures, where that lacks calls of others; else ""."""
+        return "arm64" if self.options is not None and self.has("CONFIG_ARM64") else ""
 
     def has(self, option: str, asked: str = "defined") -> bool:
         """Tell what `asked` (defined, IS_ENABLED, …) says of a name in a condition."""

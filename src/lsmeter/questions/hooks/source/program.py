@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from lsmeter.questions.hooks.source.model import Call, Entry, FileFacts, Function, Module
-from lsmeter.questions.hooks.source.rules import SYSCALLS, VFS_STRUCTS, is_barrier
+from lsmeter.questions.hooks.source.rules import VFS_STRUCTS, is_barrier
 
 FRAMEWORK = "security/"
 MAX_FUNCTIONS = 60_000  # more than a kernel has in the folders that are read
@@ -38,7 +38,9 @@ class Program:
         files: Iterable[FileFacts],
         owners: Mapping[str, tuple[str, ...]],
         modules: Iterable[Module],
+        calls: Iterable[str],
     ) -> None:
+        self.calls = sorted(calls)
         self.functions: list[Function] = []
         self.by_name: dict[str, list[int]] = defaultdict(list)
         self.entries: list[Entry] = []
@@ -88,7 +90,7 @@ class Walk:
             vfs = entry.struct in VFS_STRUCTS and holder != filesystem
             if holder in (None, filesystem) and (not vfs or entry.table in named):
                 self._tables[entry.struct, entry.field].append(entry)
-        bodies = {name: program.by_name.get(f"sys_{name}", ()) for name in sorted(SYSCALLS)}
+        bodies = {name: program.by_name.get(f"sys_{name}", ()) for name in program.calls}
         seen = {name: [one for one in of if self._visible(one)] for name, of in bodies.items()}
         self.roots = {name: found[0] for name, found in seen.items() if found}
         for root in self.roots.values():
