@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from lsmeter.core.model.arch import ARCHES
 from tests.conftest import Lsmeter
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +44,9 @@ def test_doctor_says_what_is_missing_and_how_to_get_it(lsmeter: Lsmeter, path_wi
     assert checks["QEMU"]["state"] == "missing"
     assert "apt-get install qemu-system-x86" in checks["QEMU"]["what_to_do"]
     assert "apt-get install gcc" in checks["compiler"]["what_to_do"]
+    (other,) = (arch for arch in ARCHES.values() if not arch.is_host)
+    packages = (other.package, other.compiler_packages, "qemu-user-static", "arch-test")
+    assert all(name in checks["other architectures"]["what_to_do"] for name in packages)
 
 
 def test_doctor_survives_a_kvm_that_hangs(lsmeter: Lsmeter) -> None:

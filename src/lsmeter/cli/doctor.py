@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from lsmeter.core import host, process, storage
 from lsmeter.core.errors import InfrastructureError, LsmeterError, UsageError
-from lsmeter.core.model.arch import ARCHES, arch_of_host
+from lsmeter.core.model.arch import ARCHES, Arch, arch_of_host
 from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.core.scratch import scratch
 from lsmeter.guest.probe import catalogue, find_probe
@@ -29,6 +29,7 @@ _NEEDED_MEMORY_MIB = 1024
 _NEEDED_DISK_MIB = 2048
 _OLDEST_QEMU = (7, 2)
 _PROGRAMS = ("apt-get", "dpkg-deb", "mke2fs", "setpriv")
+_FOREIGN = "qemu-user-static arch-test"  # that run programs of other architectures
 _NO_KVM = "only --machine kvm needs it"
 
 
@@ -71,17 +72,30 @@ def _qemu() -> str:
 
 
 def _other_arches() -> str:
-    """Look for what guests of other architectures need; only --arch asks for them."""
-    found = []
-    for arch in ARCHES.values():
-        if arch is not arch_of_host():
-            try:
-                found.append(f"{arch.name}: QEMU {qemu_version(arch).split()[0]}")
-                find_probe(arch)
-            except LsmeterError as error:
-                said = f"no guests of {arch.name}: {error.title}"
-                raise _LimitedError(said, hint=error.hint) from error
-    return ", ".join(found)
+    """Look for what guests of other architectures need; only --arch asks for them.
+
+    What lacks is named all at once, with the packages that have it.
+    """
+    others = [arch for arch in ARCHES.values() if arch is not arch_of_host()]
+    if lacking := dict(pair for arch in others for pair in _lacking(arch)):
+        again = "; then install lsmeter again" if any("probe" in said for said in lacking) else ""
+        packages = " ".join(dict.fromkeys(lacking.values()))
+        raise _LimitedError("; ".join(lacking), hint=f"apt-get install {packages}{again}")
+    return ", ".join(f"{arch.name}: QEMU {qemu_version(arch).split()[0]}" for arch in others)
+
+
+def _lacking(arch: Arch) -> Iterator[tuple[str, str]]:
+    """Give what this machine lacks for an architecture, each with the packages that have it."""
+    if process.find(arch.program) is None:
+        yield f"no guests of {arch.name}: no {arch.program}", arch.package
+    try:
+        find_probe(arch)
+    except LsmeterError as error:
+        yield error.title, arch.compiler_packages
+    if process.find(arch.compiler) is None:
+        yield f"no attribution on {arch.name}: no {arch.compiler}", arch.compiler_packages
+    if process.find("arch-test") is None or process.run(["arch-test", arch.debian]).returncode:
+        yield f"no images of {arch.name}: its programs do not run here", _FOREIGN
 
 
 def _programs() -> str:
