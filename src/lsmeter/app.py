@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar
 
@@ -55,26 +56,33 @@ _LINES = (
 _NOTHING = (kernel.remove, image.remove, publish.publish, worker_command.worker)
 
 
-def _name(command: Function | typer.Typer) -> str:
+@dataclass(frozen=True)
+class _Group:
+    """A command that has commands."""
+
+    name: str
+    told: str
+    commands: tuple[Function, ...]
+
+
+def _name(command: Function | _Group) -> str:
     """Return the name of a command: that of its function, up to the first underscore."""
-    if isinstance(command, typer.Typer):
-        return str(command.info.name)
+    if isinstance(command, _Group):
+        return command.name
     return command.__name__.partition("_")[0]
 
 
-def _add(home: typer.Typer, command: Function) -> None:
+def _add(home: typer.Typer, command: Function | _Group) -> None:
+    if isinstance(command, _Group):
+        group = typer.Typer(name=command.name, cls=manual.Group, help=command.told)
+        for item in command.commands:
+            _add(group, item)
+        home.add_typer(group)
+        return
     without = ["form"] * (command in _LINES + _NOTHING) + ["output"] * (command in _NOTHING)
     words = f"{home.info.name} {_name(command)}".removeprefix("lsmeter ")
     made = expand(command, Annotated[Display, but(*without)], partial(apply, words))
     home.command(_name(command), cls=manual.Command)(made)
-
-
-def _group(name: str, told: str, *commands: Function) -> typer.Typer:
-    """Return a command that has commands."""
-    home = typer.Typer(name=name, cls=manual.Group, help=told)
-    for command in commands:
-        _add(home, command)
-    return home
 
 
 _SELFTEST = "Show that an instrument finds costs that are known."
@@ -83,22 +91,22 @@ _KERNEL = (kernel.build, kernel.find, kernel.list_kernels, kernel.path, kernel.r
 _IMAGE = (image.build, image.add, image.list_images, image.path, image.remove)
 
 # All commands by what they are for, in the order of help.
-_MENU: dict[str, tuple[Function | typer.Typer, ...]] = {
+_MENU: dict[str, tuple[Function | _Group, ...]] = {
     "Measure": (run.run, exec_command.exec_, reproduce.reproduce, import_.import_),
     "Read": (
         *(report.report, report.compare, history.history, index.index, monitor.monitor),
         *(estimate.estimate, publish.publish, pack.pack, demo.demo),
     ),
     "Judge": (gate.gate, bisect.bisect, patches.patches),
-    "Explain": (_group("hooks", "Show which hooks a cost comes from.", *_HOOKS), slopes.slopes),
+    "Explain": (_Group("hooks", "Show which hooks a cost comes from.", _HOOKS), slopes.slopes),
     "Time": (
         *(time.calibrate, time.validate),
-        _group("here", here.HELP, here.run, here.plan, here.restore),
+        _Group("here", here.HELP, (here.run, here.plan, here.restore)),
     ),
     "Prepare": (
-        *(_group("kernel", kernel.HELP, *_KERNEL), _group("image", image.HELP, *_IMAGE)),
+        *(_Group("kernel", kernel.HELP, _KERNEL), _Group("image", image.HELP, _IMAGE)),
         *(worker_command.worker, listing.doctor, listing.list_names),
-        *(_group("selftest", _SELFTEST, selftest.exact, selftest.timed), manual.help_),
+        *(_Group("selftest", _SELFTEST, (selftest.exact, selftest.timed)), manual.help_),
     ),
 }
 
@@ -109,13 +117,8 @@ class Commands(manual.Group):
     menu: ClassVar = {title: tuple(map(_name, items)) for title, items in _MENU.items()}
 
 
-app = typer.Typer(
-    name="lsmeter",
-    cls=Commands,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="""Measure what Linux Security Modules cost, and which hook the cost comes from.
+_HELP = """\
+Measure what Linux Security Modules cost, and which hook the cost comes from.
 
 `lsmeter run` boots kernels with different security setups and measures system calls;
 `lsmeter report` shows a run again in another form; `lsmeter doctor` says what is missing
@@ -124,17 +127,12 @@ on this machine; `lsmeter help` shows the documents.
     lsmeter run
     lsmeter run -k debian:6.1 -s selinux -s apparmor
     lsmeter help experiments
-""",
-    epilog="Exit codes: 0 ok, 1 some cells gave no number, 2 wrong usage, 3 build, 4 boot, "
+"""
+_EPILOG = (
+    "Exit codes: 0 ok, 1 some cells gave no number, 2 wrong usage, 3 build, 4 boot, "
     "5 guest, 7 this machine, 8 selftest failed, 9 a fault of lsmeter, "
-    "125 a gate cannot judge, 130 interrupted. `lsmeter help exit-codes` says more.",
+    "125 a gate cannot judge, 130 interrupted. `lsmeter help exit-codes` says more."
 )
-
-for _item in (item for items in _MENU.values() for item in items):
-    if isinstance(_item, typer.Typer):
-        app.add_typer(_item)
-    else:
-        _add(app, _item)
 
 
 def _version(value: bool) -> None:
@@ -156,8 +154,28 @@ def _options(
     here.put_back()
 
 
-app.callback()(expand(_options, Annotated[Display, but("form", "output")], partial(apply, "")))
-completion.use()
+def make_app(first: str = "") -> typer.Typer:
+    """Return the command line: all commands, or the one alone that its first word names.
+
+    Reading the options of the others takes longer than most of them.
+    """
+    app = typer.Typer(
+        name="lsmeter",
+        cls=Commands,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help=_HELP,
+        epilog=_EPILOG,
+    )
+    known = {_name(item): item for items in _MENU.values() for item in items}
+    alone = first in known and first != _name(manual.help_)  # which tells of all
+    for item in (known[first],) if alone else known.values():
+        _add(app, item)
+    general = Annotated[Display, but("form", "output")]
+    app.callback()(expand(_options, general, partial(apply, "")))
+    completion.use()
+    return app
 
 
 def main() -> None:
@@ -167,6 +185,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=STAND_INS)
+    app = make_app(*sys.argv[1:2])
     sys.exit(exit_status(lambda: app(prog_name="lsmeter", standalone_mode=False)))
 
 

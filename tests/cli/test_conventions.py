@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import typer
 
-from lsmeter.app import Commands, app
+from lsmeter.app import Commands, make_app
 from lsmeter.cli import exit_status
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.registry import unknown
@@ -33,7 +33,7 @@ def walk(command: Any, words: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any
     return found
 
 
-COMMANDS = walk(typer.main.get_command(app))
+COMMANDS = walk(typer.main.get_command(make_app()))
 GROUPS = [words for words, item in COMMANDS.items() if hasattr(item, "commands")]
 LEAVES = [words for words in COMMANDS if words not in GROUPS]
 DOCUMENTS = {path.stem for path in (ROOT / "docs").rglob("[a-z]*.md")}

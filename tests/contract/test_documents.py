@@ -11,7 +11,7 @@ import pytest
 import typer
 from bench import results
 
-from lsmeter.app import app
+from lsmeter.app import make_app
 from lsmeter.cli import manual
 from tests.conftest import InProcess
 from tests.contract.documents import (
@@ -27,7 +27,7 @@ from tests.contract.documents import (
 README_LINES = 90
 TEXTS = {path.relative_to(ROOT): path.read_text("utf-8") for path in DOCUMENTS}
 QUICK = sorted({command for text in TEXTS.values() for command in quick_commands(text)})
-PROGRAM: Any = typer.main.get_command(app)
+PROGRAM: Any = typer.main.get_command(make_app())
 
 
 def wrong_in(command: str) -> str:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.app import app
+from lsmeter.app import make_app
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.measure.results.boots import BOOT_FILE
 from lsmeter.measure.results.directory import read_run
@@ -282,7 +282,7 @@ def test_hooks_and_functions_have_all_events_of_the_trees(run: Path) -> None:
 
 
 def _say(capsys: pytest.CaptureFixture[str], *words: object) -> str:
-    app([str(word) for word in words], standalone_mode=False)
+    make_app()([str(word) for word in words], standalone_mode=False)
     return capsys.readouterr().out
 
 

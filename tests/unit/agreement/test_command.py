@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lsmeter.app import app
+from lsmeter.app import make_app
 from lsmeter.core.errors import ExitCode, UsageError
 from lsmeter.core.model import Cell, Kernel, Place
 from lsmeter.measure.results.directory import RunData
@@ -80,7 +80,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> RunData:
 
 
 def say(capsys: pytest.CaptureFixture[str], *words: object) -> str:
-    app(["hooks", "agree", *map(str, words)], standalone_mode=False)
+    make_app()(["hooks", "agree", *map(str, words)], standalone_mode=False)
     return capsys.readouterr().out
 
 

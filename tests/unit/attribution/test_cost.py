@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.app import app
+from lsmeter.app import make_app
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model import Place
 from lsmeter.questions.attribution.account import layer_accounts, run_accounts
@@ -30,7 +30,7 @@ def after(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _say(capsys: pytest.CaptureFixture[str], *words: object) -> str:
-    app([str(word) for word in words], standalone_mode=False)
+    make_app()([str(word) for word in words], standalone_mode=False)
     return capsys.readouterr().out
 
 
@@ -129,15 +129,17 @@ def test_diff_names_hook_function_and_cost_per_call(
 def test_runs_without_attribution_are_refused(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", "before", attributed=False)
     with pytest.raises(UsageError, match="has no attribution") as caught:
-        app(["hooks", "cost", str(run)], standalone_mode=False)
+        make_app()(["hooks", "cost", str(run)], standalone_mode=False)
     assert "--attribute" in caught.value.hint
 
 
 def test_unknown_setups_are_refused(before: Path, after: Path) -> None:
     with pytest.raises(UsageError, match="did you mean selinux"):
-        app(["hooks", "cost", str(before), "--setup", "selinx"], standalone_mode=False)
+        make_app()(["hooks", "cost", str(before), "--setup", "selinx"], standalone_mode=False)
     with pytest.raises(UsageError, match="no setup in common among tomoyo"):
-        app(["hooks", "diff", str(before), str(after), "--setup", "tomoyo"], standalone_mode=False)
+        make_app()(
+            ["hooks", "diff", str(before), str(after), "--setup", "tomoyo"], standalone_mode=False
+        )
 
 
 @pytest.mark.parametrize("damage", [b"", b"nonsense", b"\x28\xb5\x2f\xfd" + bytes(40)])

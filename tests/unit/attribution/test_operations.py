@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsmeter.app import app
+from lsmeter.app import make_app
 from lsmeter.questions.attribution.account import Account, Explained, run_accounts
 from lsmeter.questions.attribution.cost import typical_cost
 from lsmeter.questions.attribution.explain import explain
@@ -163,7 +163,7 @@ def test_a_terminal_has_one_table_of_hooks_that_fits(account: Account) -> None:
 
 @pytest.mark.parametrize("form", ["table", "text", "markdown", "html", "csv", "json"])
 def test_every_format_has_it(run: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
-    app(["hooks", "cost", str(run), "--setup", "smack", "-f", form], standalone_mode=False)
+    make_app()(["hooks", "cost", str(run), "--setup", "smack", "-f", form], standalone_mode=False)
     said = capsys.readouterr().out
     if form == "json":
         (found,) = json.loads(said)["setups"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.app import app
+from lsmeter.app import make_app
 from lsmeter.core.model import BenchmarkStatus, Round, Samples, Whole
 from lsmeter.questions.attribution.load import AttributedBoot, cell_wholes
 from lsmeter.questions.attribution.profile import Context, Profile, Region, Tree
@@ -107,7 +107,7 @@ def _run(path: Path, when: str, *, later: int) -> Path:
 
 
 def _say(capsys: pytest.CaptureFixture[str], *words: object) -> str:
-    app([str(word) for word in words], standalone_mode=False)
+    make_app()([str(word) for word in words], standalone_mode=False)
     return capsys.readouterr().out
 
 

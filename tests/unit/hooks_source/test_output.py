@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 from typer.testing import CliRunner
 
-from lsmeter.app import app
+from lsmeter.app import make_app
 from lsmeter.cli.console import SCREEN
 from lsmeter.core.errors import UsageError
 from lsmeter.questions.hooks.source import analysis
@@ -162,7 +162,7 @@ def test_a_large_tree_is_read_by_two_processes(
 
 
 def run(*words: str) -> str:
-    result = CliRunner().invoke(app, ["hooks", *words])
+    result = CliRunner().invoke(make_app(), ["hooks", *words])
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -189,7 +189,7 @@ def test_the_command(whole_tree: Path) -> None:
     for option, message in (("--format", "unknown format"), ("--config", "unknown kernel")):
         wrong = ["hooks", *words, option, "nothing"]
         with pytest.raises(UsageError, match=f"{message} 'nothing'"):
-            CliRunner().invoke(app, wrong, catch_exceptions=False)
+            CliRunner().invoke(make_app(), wrong, catch_exceptions=False)
 
 
 def test_a_source_is_named_as_everywhere(
@@ -241,7 +241,7 @@ def test_no_text_of_a_tree_acts_on_a_terminal(
     except AssertionError:
         with pytest.raises(UsageError) as caught:
             CliRunner().invoke(
-                app, ["hooks", "source", str(whole_tree), *words], catch_exceptions=False
+                make_app(), ["hooks", "source", str(whole_tree), *words], catch_exceptions=False
             )
         SCREEN.show_error(caught.value)
         said = capsys.readouterr().err

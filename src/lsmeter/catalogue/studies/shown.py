@@ -33,7 +33,7 @@ _Expression = Annotated[str, Field(min_length=1, max_length=4000)]
 class Placed(BaseModel):
     """What is worked out at places of a part: of these kernels (series), file systems, users."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
     id: _Name
     title: _Text

@@ -33,7 +33,7 @@ Kind = Literal["absolute", "bound", "count", "direction", "equality", "growth", 
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class Claim(_Strict):

@@ -35,7 +35,7 @@ _Value = Annotated[int, Field(ge=0, le=10**9)] | _Name
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class _Service(_Table):

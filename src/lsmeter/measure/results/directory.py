@@ -35,9 +35,9 @@ _MAX_READINGS = (32_000_000, 128_000_000)  # of a run of few boots, and of many
 _MANIFEST = TypeAdapter(Manifest)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RunData:
-    """A run read back: its manifest, and the boots that were made.
+    """A run read back: its manifest, and the boots that were made. It is equal to itself alone.
 
     missing were planned, and never made: the run was stopped. damaged says which files are not
     what was written; the manifest's problems have it, too. notes say which boots were read by

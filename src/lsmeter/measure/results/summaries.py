@@ -19,7 +19,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, overload
@@ -111,7 +111,9 @@ class _Head:
     sizes: tuple[int, int, int]  # floats, wide and narrow readings
 
 
-_HEAD = TypeAdapter(_Head)
+@cache
+def _head() -> TypeAdapter[_Head]:
+    return TypeAdapter(_Head)
 
 
 @dataclass(frozen=True)
@@ -277,7 +279,9 @@ def _encode(read: ReadBoot) -> bytes:
     )
     boot = replace(read.boot, samples=light)
     sizes = len(floats), len(wide), len(narrow)
-    head = _HEAD.dump_json(_Head(replace(read, boot=boot), tuple(shapes), tuple(operations), sizes))
+    head = _head().dump_json(
+        _Head(replace(read, boot=boot), tuple(shapes), tuple(operations), sizes)
+    )
     arrays = (item.tobytes() for item in (floats, wide, narrow))
     body = b"".join((len(head).to_bytes(_SIZE_BYTES, "little"), head, *arrays, digests))
     return zstandard.ZstdCompressor(write_checksum=True).compress(body)
@@ -297,7 +301,7 @@ def _restored(data: bytes, job: Job, reader: Reader) -> ReadBoot:
     try:
         body = zstandard.decompress(data, max_output_size=_MOST_BYTES)
         at = _SIZE_BYTES + int.from_bytes(body[:_SIZE_BYTES], "little")
-        head = _HEAD.validate_json(body[_SIZE_BYTES:at])
+        head = _head().validate_json(body[_SIZE_BYTES:at])
     except (zstandard.ZstdError, ValidationError) as error:
         raise ValueError from error
     for name, digest in head.read.files.items():

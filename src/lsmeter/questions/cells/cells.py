@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -33,6 +34,8 @@ from lsmeter.statistics.blocks import LEVEL
 from lsmeter.statistics.estimate import BootReadings
 from lsmeter.statistics.whole import cycle_costs
 
+_KNOWN: WeakKeyDictionary[RunData, tuple[CellResult, ...]] = WeakKeyDictionary()
+
 
 @dataclass(frozen=True)
 class CellResult:
@@ -47,12 +50,17 @@ class CellResult:
 
 
 def cell_results(run: RunData) -> tuple[CellResult, ...]:
-    """Estimate every benchmark of every cell that took readings, in the order of the manifest."""
-    return tuple(
-        _cell_result(run.manifest, cell, run.boots_of(cell))
-        for cell in run.manifest.cells
-        if cell.task.name in cost_tasks()
-    )
+    """Estimate every benchmark of every cell that took readings, in the order of the manifest.
+
+    Two runs that are compared are asked several times: a run is estimated once.
+    """
+    if run not in _KNOWN:
+        _KNOWN[run] = tuple(
+            _cell_result(run.manifest, cell, run.boots_of(cell))
+            for cell in run.manifest.cells
+            if cell.task.name in cost_tasks()
+        )
+    return _KNOWN[run]
 
 
 def _cell_result(manifest: Manifest, cell: ManifestCell, boots: tuple[Boot, ...]) -> CellResult:

@@ -14,6 +14,7 @@ from lsmeter.core.groups import grouped
 from lsmeter.core.model import Benchmark, Place
 from lsmeter.core.model.conclusion import Change, Comparison, Number, Verdict
 from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.results.manifest import Manifest
 from lsmeter.questions.cells.cells import cell_results, pair_places, within_run
 from lsmeter.questions.cost import findings
 from lsmeter.questions.workload.figures import find_workloads, has_workloads
@@ -169,21 +170,22 @@ def overhead_changes(before: RunData, after: RunData) -> tuple[OverheadChange, .
     """
     alike, base = pair_places(before.manifest, after.manifest), after.manifest.baseline_setup
     rebased = replace(before.manifest, baseline_setup=base)
-    first = _overheads(replace(before, manifest=rebased))
+    first = _overheads(before, rebased)
     known = {(alike(item.place), item.benchmark.id): item for item in first}
     return tuple(
         OverheadChange(item.place, item.benchmark, old, item, number)
-        for item in _overheads(after)
+        for item in _overheads(after, after.manifest)
         if (old := known.get((alike(item.place), item.benchmark.id))) is not None
         for number in Number
         if all(side.has(number) for side in (old, item))
     )
 
 
-def _overheads(run: RunData) -> tuple[Comparison, ...]:
-    """Compare each setup with the baseline, of calls and of services."""
-    services = find_workloads(run).compared if has_workloads(run) else ()
-    calls = within_run(run.manifest, cell_results(run))
+def _overheads(run: RunData, manifest: Manifest) -> tuple[Comparison, ...]:
+    """Compare each setup of a run with the baseline that a manifest names."""
+    rebased = run if manifest is run.manifest else replace(run, manifest=manifest)
+    services = find_workloads(rebased).compared if has_workloads(run) else ()
+    calls = within_run(manifest, cell_results(run))
     return (*calls, *(item.comparison for item in services))
 
 

@@ -87,7 +87,7 @@ def parse_rule(text: str, numbers: Sequence[Number] = tuple(Number), where: str 
 class _Table(BaseModel):
     """One `[[rule]]` of a file of rules."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
     benchmark: str = Field(min_length=1, max_length=200)
     max: str = Field(min_length=1, max_length=60)
     setup: str = Field("*", min_length=1, max_length=400)
@@ -95,7 +95,7 @@ class _Table(BaseModel):
 
 
 class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
     rule: Annotated[list[_Table], Field(min_length=1, max_length=_MOST_RULES)]
 
 

@@ -250,7 +250,6 @@ FORMAT = "lsmeter-calibration"
 _FIRST, VERSION = SEALED, 4
 _MOST_TEXT = 200
 _MOST_NS = 1e12
-_KIND = TypeAdapter(Calibration)
 _SEAL = frozenset({"format", "version", "sha256"})
 _FIELDS = frozenset(Calibration.__dataclass_fields__)
 
@@ -285,7 +284,7 @@ def read_calibration(path: Path) -> Calibration:
     content = {key: value for key, value in document.items() if key not in _SEAL}
     if unknown := sorted(content.keys() - _FIELDS):
         raise DamagedResultError(path, f"unknown key {unknown[0]!r:.60}")
-    found = validated(_KIND, content, path)
+    found = validated(TypeAdapter(Calibration), content, path)
     if why := next(_wrong(found), ""):
         raise DamagedResultError(path, why)
     return found

@@ -7,19 +7,23 @@ import functools
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-
-import jinja2
-from markupsafe import Markup
+from typing import TYPE_CHECKING
 
 from lsmeter.tables import values
 from lsmeter.tables.model import Detail, Document, Figure, Section, UndrawnError
-from lsmeter.tables.pages import make_environment
 from lsmeter.tables.render import Format, Options
+
+if TYPE_CHECKING:
+    import jinja2
+    from markupsafe import Markup
 
 
 @functools.cache
 def _environment() -> jinja2.Environment:
     """Escape everything, and stop at any name that the template has wrong."""
+    # It is heavy: the other formats do not wait for it.
+    from lsmeter.tables.pages import make_environment
+
     environment = make_environment("lsmeter.tables")
     environment.filters["firm"] = _firm
     environment.globals.update(
@@ -41,6 +45,8 @@ def _key(section: Section, place: int) -> str:
 
 def render(document: Document, options: Options) -> str:
     """Return the page. Plots are drawn while it is made: about a second."""
+    from markupsafe import Markup
+
     numbers = itertools.count(1)
 
     def drawn(figures: Sequence[Figure]) -> Iterator[tuple[Figure, Markup]]:
