@@ -158,20 +158,22 @@ def _ended(lines: Lines, session: Session, capture: Capture) -> tuple[BootStatus
         return BootStatus.EARLY_EXIT, f"probe error: {session.errors[0]}"
     if session.complete:
         return BootStatus.OK, ""
+    said = f": {words}" if (words := _last_words(capture)) else ""
     if capture.exit_code:
-        said = f": {words}" if (words := _last_words(capture)) else ""
         return BootStatus.INFRASTRUCTURE, f"{_ended_qemu(capture.exit_code)}{said}"
     if session.greeted:
         return BootStatus.EARLY_EXIT, f"the guest ended {_where('before the end of', session)}"
     if not any(_STAMP.match(line) for line in lines):
-        return BootStatus.EARLY_EXIT, "no kernel output: is the image a Linux kernel?"
+        said = f" QEMU's last words{said}" if said else ""
+        return BootStatus.EARLY_EXIT, f"no kernel output: is the image a Linux kernel?{said}"
     last = f"last kernel message: {_STAMP.sub('', lines[-1])}"
     return BootStatus.EARLY_EXIT, f"the guest ended before the probe started; {last}"
 
 
 def _last_words(capture: Capture) -> str:
-    """Return the last line of what was complained of outside of the guest."""
-    return "".join(clean_lines(capture.stderr.encode())[-1:])
+    """Return the last complaint of what ran the guest: advice may follow it."""
+    lines = clean_lines(capture.stderr.encode())
+    return "".join([line for line in lines if line.startswith("qemu")][-1:] or lines[-1:])
 
 
 def _ended_qemu(code: int) -> str:

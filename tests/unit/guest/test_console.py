@@ -31,10 +31,14 @@ WHOLE = lines(*FACTS, *ran(0, "a", 1, more=whole(0)), "bye 1")
 
 
 def ended(
-    console: bytes, results: bytes, ending: Ending = Ending.EXITED, code: int | None = 0
+    console: bytes,
+    results: bytes,
+    ending: Ending = Ending.EXITED,
+    code: int | None = 0,
+    stderr: str = "warning\nno such machine\n",
 ) -> Boot:
     """Return a boot that was asked for the benchmarks a and b, the last if it is in the results."""
-    capture = Capture(results, console, ending, code, 1.0, "warning\nno such machine\n")
+    capture = Capture(results, console, ending, code, 1.0, stderr)
     of = replace(cell(parse_setup("capability"), samples=1), benchmarks=("a", "b"))
     if b" b " not in results:
         of = replace(of, benchmarks=("a",))
@@ -135,7 +139,10 @@ GARBAGE = b"junk\nmore\n"
             Ending.EXITED,
             0,
             "early-exit",
-            "no kernel output: is the image a Linux kernel?",
+            (
+                "no kernel output: is the image a Linux kernel? "
+                "QEMU's last words: no such machine"
+            ),
         ),
         (
             b"",
@@ -179,6 +186,21 @@ def test_other_ends(
 ) -> None:
     found = ended(console, results, ending, code)
     assert (found.status.value, found.detail) == (status, detail)
+
+
+@pytest.mark.parametrize(
+    ("stderr", "said"),
+    [
+        ("", "no kernel output: is the image a Linux kernel?"),
+        (
+            "qemu-system-x86_64: unsupported machine type: 'x'\nUse -machine help to list them\n",
+            "no kernel output: is the image a Linux kernel? "
+            "QEMU's last words: qemu-system-x86_64: unsupported machine type: 'x'",
+        ),
+    ],
+)
+def test_the_complaint_of_qemu_is_named_where_there_was_one(stderr: str, said: str) -> None:
+    assert ended(b"", NOTHING, stderr=stderr).detail == said
 
 
 def test_an_oops_after_some_results_is_partial() -> None:
