@@ -139,10 +139,7 @@ GARBAGE = b"junk\nmore\n"
             Ending.EXITED,
             0,
             "early-exit",
-            (
-                "no kernel output: is the image a Linux kernel? "
-                "QEMU's last words: no such machine"
-            ),
+            ("no kernel output: is the image a Linux kernel? QEMU's last words: no such machine"),
         ),
         (
             b"",

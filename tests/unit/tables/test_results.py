@@ -61,11 +61,16 @@ BMF = {
         },
     },
 }
+# What Bencher's reader does beyond the types (lib/bencher_valid, of which there is no package): it
+# counts bytes, and leaves benchmarks out by the end of their name.
+BENCHER_BYTES, BENCHER_MEASURE_BYTES = 1024, 64
+BENCHER_DROPS = ("_bencher_ignore", "BencherIgnore", "-bencher-ignore")
 HOSTILE = (
     *("", "#", "ok 1 - x", "not ok 7 x # SKIP y", "# Subtest: x", "1..9", "KTAP version 1"),
     *("a\nok 1 - b", "\r\n1..2", "\x00", "\x1b[31m", "a.b/c:d", "日本語 🙂", "\ud800", '<&">]]>'),
     *("Kernel panic - not syncing: VFS:", "reboot: System halted", "x" * 3000, "..", "_", " "),
     *("\u202eok", "\u2028ok 2 - z", "\x85ok 3 - q", "- ", "depth=4", "depth:4"),
+    *("\N{GRINNING FACE}" * 400, "x_bencher_ignore", "BencherIgnore", "x-bencher-ignore"),
 )
 
 words = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=40))
@@ -140,6 +145,10 @@ def check_bmf(document: Document) -> dict[str, Any]:
     assert isinstance(files, Files)
     found: dict[str, Any] = json.loads(files.files["bmf.json"])
     jsonschema.validate(found, BMF)
+    for name, measures in found.items():
+        assert len(name.encode()) <= BENCHER_BYTES
+        assert not name.endswith(BENCHER_DROPS)
+        assert all(len(measure.encode()) <= BENCHER_MEASURE_BYTES for measure in measures)
     every = results_of(document)
     known = {(item.benchmark, *every.where(item)) for item in every.items if item.quantities}
     assert len(found) == len(known)

@@ -10,7 +10,9 @@ from lsmeter.tables.model import Detail, Document
 from lsmeter.tables.render import Files, Format, Options
 from lsmeter.tables.results import COMMANDS, Quantity, distinct, results_of
 
-_LONGEST_NAME, _LONGEST_MEASURE = 1024, 64  # characters
+# Bencher takes names of 1,024 bytes, of which a character has up to 4, and slugs of 64.
+_LONGEST_NAME, _LONGEST_MEASURE = 1024 // 4, 64  # characters
+_IGNORED = re.compile("(?:_bencher_ignore|BencherIgnore|-bencher-ignore)$")  # what Bencher drops
 
 
 def render(document: Document, options: Options) -> Files:
@@ -23,7 +25,7 @@ def render(document: Document, options: Options) -> Files:
     for item in found.items:
         key = (item.benchmark, *found.where(item))
         if item.quantities:
-            names[key] = found.name(item)
+            names[key] = _IGNORED.sub(r"\g<0>.", found.name(item))
             numbers = {(each.name, each.unit): each for each in item.quantities}
             measured.setdefault(key, {}).update(numbers)
     whole = dict(
