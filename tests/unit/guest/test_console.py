@@ -191,8 +191,10 @@ def test_other_ends(
         ("", "no kernel output: is the image a Linux kernel?"),
         (
             "qemu-system-x86_64: unsupported machine type: 'x'\nUse -machine help to list them\n",
-            "no kernel output: is the image a Linux kernel? "
-            "QEMU's last words: qemu-system-x86_64: unsupported machine type: 'x'",
+            (
+                "no kernel output: is the image a Linux kernel? "
+                "QEMU's last words: qemu-system-x86_64: unsupported machine type: 'x'"
+            ),
         ),
     ],
 )

@@ -73,6 +73,8 @@ def test_a_command_that_fails_gives_no_number(cell: Any) -> None:
 def test_what_does_not_end_is_a_workload(cell: Any) -> None:
     late = Samples("ls", BenchmarkStatus.TIMEOUT, detail="did not end")
     assert judge(cell, late).detail.endswith("lsmeter help workloads")
+    left = Samples("ls", BenchmarkStatus.FAILED, detail="ls left with status 3: it said this")
+    assert judge(cell, left).detail == f"{left.detail}; --expect-status 3 counts it"
     assert judge(cell, RAN[0]) is RAN[0]
 
 

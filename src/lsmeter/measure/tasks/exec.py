@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -21,6 +22,7 @@ _SILENCE_S = 300.0
 # a second time, and the markers, which are outside of the clock's two readings.
 _TWICE, _MARKERS_INSNS = 0.002, 1000
 _WORKLOADS = "what never ends is a workload: lsmeter help workloads"
+_LEFT = re.compile(r"left with status ([1-9]\d{0,2})\b")
 _ALL = (*Account, "none")
 # Facts: how the pieces of what it said begin, its size, its exit status.
 OUTPUT, OUTPUT_BYTES, STATUS = "command.output.", "command.output_bytes", "command.status"
@@ -47,10 +49,13 @@ def request(cell: Cell) -> Mapping[str, Any]:
 
 
 def judge(_: Cell, samples: Samples) -> Samples:
-    """Name the guide where a command did not end."""
-    if samples.status is not BenchmarkStatus.TIMEOUT:
-        return samples
-    return replace(samples, detail=f"{samples.detail}; {_WORKLOADS}")
+    """Name the guide where a command did not end, the option where it left with another status."""
+    hint = ""
+    if samples.status is BenchmarkStatus.TIMEOUT:
+        hint = f"; {_WORKLOADS}"
+    elif samples.status is BenchmarkStatus.FAILED and (left := _LEFT.search(samples.detail)):
+        hint = f"; --expect-status {left[1]} counts it"
+    return replace(samples, detail=samples.detail + hint) if hint else samples
 
 
 def tally_of(outputs: Mapping[str, bytes], most_insns: float = math.inf) -> Tally:
