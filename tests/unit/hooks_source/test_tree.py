@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from lsmeter.core.errors import UsageError
 from lsmeter.questions.hooks.source.analysis import MAX_FILE_BYTES, analyse
-from lsmeter.questions.hooks.source.config import Config
 from lsmeter.questions.hooks.source.model import Count, HookUse, SourceAnalysis
 from lsmeter.questions.hooks.source.syntax import read_file
 from tests.unit.hooks_source.conftest import HOOK_DEFS, SECURITY_C
@@ -487,26 +486,3 @@ def test_damaged_files_cost_only_themselves(tree: Writer) -> None:
 def test_deep_nesting_does_no_harm(tree: Writer, text: str) -> None:
     root = tree(**{"fs/deep.c": text, "security/demo/deep.c": text})
     assert "inode_permission" in uses(found(root), "open", "alpha")
-
-
-TABLES = {
-    "scripts/syscall.tbl": "56\tcommon\topenat\tsys_openat\n5\t32\topen\tsys_open\n",
-    "include/uapi/asm-generic/unistd.h": "__SYSCALL(__NR_openat, sys_openat)\n",
-}
-
-
-@pytest.mark.parametrize("path", TABLES)
-def test_calls_are_those_of_an_architecture(tree: Writer, path: str) -> None:
-    root = tree(**{path: TABLES[path], "fs/more.c": "SYSCALL_DEFINE1(openat, int, a)\n{\n}\n"})
-    names = {one.syscall for one in found(root).syscalls}
-    assert {"open", "openat"} <= names
-    of_arm64 = analyse(root, cache=False, filesystems=BOTH, config=Config(arch="arm64"))
-    assert {one.syscall for one in of_arm64.syscalls} == {"openat"}
-    assert any("arm64 does not have: access, chdir" in problem for problem in of_arm64.problems)
-    with pytest.raises(UsageError, match=r"no table of the system calls of x86_64: arch/x86/.*tbl"):
-        analyse(root, cache=False, filesystems=BOTH, config=Config(arch="x86_64"))
-
-
-def test_the_configuration_names_an_architecture_with_calls_of_its_own() -> None:
-    assert Config({"ARM64": "y"}).own_arch == "arm64"
-    assert Config({"X86_64": "y"}).own_arch == Config().own_arch == ""
