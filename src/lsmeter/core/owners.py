@@ -45,7 +45,7 @@ def leave_strangers() -> list[str]:
         if value and (why := stranger_of(Path(value), shared=name == "XDG_RUNTIME_DIR")):
             del os.environ[name]
             if name == "HOME":
-                os.environ[name] = pwd.getpwuid(os.geteuid()).pw_dir
+                os.environ[name] = _home_of(os.geteuid())
             said.append(f"root does not use {name}: {why}")
     return said
 
@@ -59,6 +59,13 @@ def _writer(status: os.stat_result, *, sticky: bool) -> str:
     own_group = status.st_gid == os.getegid()
     others = stat.S_IWOTH if own_group else _OTHERS
     return "can be written to by others" if status.st_mode & others else ""
+
+
+def _home_of(user: int) -> str:
+    try:
+        return pwd.getpwuid(user).pw_dir
+    except KeyError:
+        return "/"  # of a bare root that has no list of users
 
 
 def _name(user: int) -> str:
