@@ -91,6 +91,8 @@ def qemu_command(guest: Description) -> tuple[str, ...]:
     board = arch.boards[guest.boot_protocol]
     machine = (guest.seabios and board.seabios) or board.machine
     more = board.memory_disk if guest.memory_disk else "" if guest.acpi else ",acpi=off"
+    if guest.seabios and (guest.acpi or guest.memory_disk):
+        more += board.with_acpi
     results = (arch.bulk if guest.bulk else arch.results).format("results")
     arguments = [
         *(arch.program, "-M", machine + more),
