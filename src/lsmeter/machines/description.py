@@ -82,7 +82,6 @@ class Description:
     waits: bool = False  # an idle guest lets time pass: its peer is another guest
     plugin: Plugin | None = None
     seabios: bool = False  # where the board has a smaller firmware
-    acpi: bool = True  # where the board has it, unless it needs it
 
 
 def qemu_command(guest: Description) -> tuple[str, ...]:
@@ -90,9 +89,7 @@ def qemu_command(guest: Description) -> tuple[str, ...]:
     arch = guest.arch
     board = arch.boards[guest.boot_protocol]
     machine = (guest.seabios and board.seabios) or board.machine
-    more = board.memory_disk if guest.memory_disk else "" if guest.acpi else ",acpi=off"
-    if guest.seabios and (guest.acpi or guest.memory_disk):
-        more += board.with_acpi
+    more = board.memory_disk if guest.memory_disk else ""
     results = (arch.bulk if guest.bulk else arch.results).format("results")
     arguments = [
         *(arch.program, "-M", machine + more),

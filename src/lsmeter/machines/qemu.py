@@ -36,7 +36,7 @@ _MOST_S = 2 * LOOK_S
 # guest has an end. On two processors it is what a guest has of them at a load of 200.
 _LEAST = 0.01
 _KILL_S = 20.0
-_SEABIOS, _ACPI = 8, 10  # the first version of QEMU whose small board needs it, that bears it
+_SEABIOS = 8  # the first version of QEMU whose small board needs it
 # What is left of a guest's work may take so many times as long as what it has done suggests:
 # benchmarks are of unequal length, and the machine may have got busier.
 SLACK = 4.0
@@ -110,13 +110,11 @@ def command_here(guest: Description) -> tuple[str, ...]:
 
     The small board's own firmware, qboot, never starts a kernel in Ubuntu 24.04 (QEMU 8.2.2) and in
     Debian 13 (10.0.13), which build their own qboot.rom; that of Debian 12 (7.2.22) does. So from
-    8.0 on it is SeaBIOS, which in 8.2.2 ends some guests while there is ACPI (-icount shift=2).
-    Readings begin long after either.
+    8.0 on it is SeaBIOS. Readings begin long after either.
     """
     if guest.arch.boards[guest.boot_protocol].seabios:
         version = int(qemu_version(guest.arch).partition(".")[0])
-        acpi = not _SEABIOS <= version < _ACPI
-        guest = replace(guest, seabios=version >= _SEABIOS, acpi=acpi)
+        guest = replace(guest, seabios=version >= _SEABIOS)
     return qemu_command(guest)
 
 
