@@ -200,6 +200,11 @@ def test_output_goes_to_a_file_or_a_dash(in_process: InProcess) -> None:
     assert missing.code == 2
     assert "none: no such directory" in missing.err
     assert not (in_process.home / "none").exists()
+    (in_process.home / "home").mkdir()
+    there = in_process("list", "formats", "-o", "home")
+    assert (there.code, "--output home: a directory" in there.err) == (2, True)
+    # Not after what takes minutes.
+    assert in_process("run", "--setup", "none", "-o", "home").err == there.err
 
 
 def test_colour_stands_before_and_after_the_command(in_process: InProcess) -> None:

@@ -34,10 +34,15 @@ def apply(command: str, display: Display) -> None:
 
 def _check_output(form: str, command: str) -> None:
     """Refuse what the command or a terminal cannot show, before anything is measured."""
+    from lsmeter.core.storage import need_dir
     from lsmeter.tables.render import find_format
 
     found = find_format(form)
     found.check(command)
+    if SCREEN.output is not None:
+        need_dir(SCREEN.output.parent, "--output")
+        if SCREEN.output.is_dir() and not found.binary:
+            raise UsageError(f"--output {SCREEN.output}: a directory", hint="name a file in it")
     terminal = SCREEN.output is None and sys.stdout is not None and sys.stdout.isatty()
     if terminal and found.binary:
         raise UsageError(f"--format {form}: not for a terminal", hint="name a file: -o FILE")
