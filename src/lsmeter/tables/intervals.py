@@ -11,7 +11,7 @@ from lsmeter.tables import look
 from lsmeter.tables.model import Figure
 from lsmeter.tables.svg import plotted
 
-_WIDTH, _ROW = 400, 22  # pixels
+_WIDTH, _ROW, _FREE = 400, 22, 24  # pixels; beside labels, whose width is a guess
 
 
 class Bounded(NamedTuple):
@@ -25,11 +25,18 @@ class Bounded(NamedTuple):
 
 
 def intervals(
-    title: str, caption: str, axis: str, usual: float, found: Iterable[Bounded]
+    title: str,
+    caption: str,
+    axis: str,
+    usual: float,
+    found: Iterable[Bounded],
+    *,
+    alike: bool = False,
 ) -> Figure | None:
     """Draw numbers as dots and their intervals as lines; None where there is no number.
 
-    axis: what stands at it. usual: the number at which a line stands across.
+    axis: what stands at it. usual: the number at which a line stands across. alike: all panels have
+    one axis, since their numbers are of one kind.
     """
     rows = []
     for item in found:
@@ -52,6 +59,6 @@ def intervals(
     spec = {"layer": layers, "width": _WIDTH, "height": {"step": _ROW}}
     header = {"title": None, "labelLimit": _WIDTH}
     plot = look.facets(rows, spec, "panel", 1, sort=panels, header=header)
-    plot["resolve"] = {"scale": {"x": "independent", "y": "independent"}}
+    plot["resolve"] = {"scale": {"x": "shared" if alike else "independent", "y": "independent"}}
 
-    return plotted(title, caption, lambda: look.finish(plot))
+    return plotted(title, caption, lambda: look.finish(plot, left=_FREE))

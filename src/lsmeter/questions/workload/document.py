@@ -69,7 +69,7 @@ _CLIENTS: Mapping[Client, tuple[str, str]] = {
     "loopback": ("both ends, over the loopback", ": it runs beside the server"),
 }
 _DOTS = (
-    "Kernel instructions of a unit over the baseline's in %, a panel for each benchmark; lines are "
+    "Kernel instructions of a unit over the baseline's in %, a panel for each setup; lines are "
     "95 % intervals."
 )
 _FIRST = Column("benchmark", "benchmark", Kind.NAME)
@@ -101,7 +101,12 @@ def document(run: RunData, detail: Detail) -> Document:
         answer=first_of(_answer(found, baseline)),
         results=measured_results((), found.comparisons, found.problems, of, _means(found)),
         picture=intervals(
-            f"What services cost over {baseline}", _DOTS, "overhead in %", 0.0, _dots(found)
+            f"What services cost over {baseline}",
+            _DOTS,
+            "overhead in %",
+            0.0,
+            _dots(found),
+            alike=True,
         ),
     )
 
@@ -114,11 +119,11 @@ def _means(found: Workloads) -> Iterator[tuple[Place, Benchmark, Bounds]]:
 
 
 def _dots(found: Workloads) -> Iterator[Bounded]:
-    for item in found.compared:
+    for item in sorted(found.compared, key=lambda item: item.tested.place.setup):
         place, kernel = item.tested.place, item.kernel
-        panel = f"{item.tested.benchmark.id}, {', '.join(place.beside[:3])}"
+        panel = f"{place.setup}, {', '.join(place.beside[:3])}"
         each = (kernel.overhead, kernel.overhead_low, kernel.overhead_high)
-        yield Bounded(panel, place.setup, *(100 * share for share in each))
+        yield Bounded(panel, item.tested.benchmark.id, *(100 * share for share in each))
 
 
 def _conditions(run: RunData) -> Iterator[str]:
