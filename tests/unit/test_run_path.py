@@ -386,7 +386,7 @@ def test_a_manifest_that_is_damaged_is_written_anew(tmp_path: Path, damage: str)
     with pytest.raises(LsmeterError, match=r"manifest\.json"):
         read_run(tmp_path / "a")
     carry_out(sweep_plan(), tmp_path / "a", machine)
-    assert read_run(tmp_path / "a") == before
+    assert vars(replace(read_run(tmp_path / "a"))) == vars(replace(before))
     assert len(machine.booted) == 1
     assert (tmp_path / "a" / "manifest.damaged.json").exists() == (damage != "gone")
 
