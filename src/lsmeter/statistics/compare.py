@@ -88,8 +88,7 @@ def compare(
     ruling = verdict(found, margin)
     if ruling.verdict is Verdict.INCONCLUSIVE:  # only then does it say how whole costs vary
         ruling = verdict(replace(found, spread=_spread(baseline, tested)), margin)
-    certain = [item for item in (most, mean, whole) if item is not None]
-    seen = peaks > 0 or any(item.low > 0 or item.high < 0 for item in certain)
+    seen = peaks > 0 or any(x and (x.low > 0 or x.high < 0) for x in (most, mean, whole))
     difference = Difference.SEEN if seen else Difference.UNSEEN
     if base.value == test.value and _all(baseline) == _all(tested):
         difference = Difference.NONE
