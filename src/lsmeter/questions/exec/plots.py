@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from lsmeter.questions.exec.figures import Measured, added_by_call
 from lsmeter.tables.look import SERIES, Specification, channel, finish
 from lsmeter.tables.model import Figure
+from lsmeter.tables.svg import plotted
 
 _MOST = 12  # calls: those that any setup adds most to
 _WIDTH = 480
@@ -21,15 +23,7 @@ def of_calls(base: Measured, others: Sequence[Measured]) -> Figure:
         f"Kernel instructions added over {base.place.setup}, by system call, in one run of the "
         f"command; the {_MOST} largest."
     )
-
-    def draw(identity: str) -> str:
-        # The plot library is heavy; other formats must not wait for it.
-        from lsmeter.tables import svg
-
-        made = _bars(base, others)
-        return svg.drawn(made, identity=identity, title=_TITLE, description=caption)
-
-    return Figure(_TITLE, caption, draw)
+    return plotted(_TITLE, caption, partial(_bars, base, others))
 
 
 def _bars(base: Measured, others: Sequence[Measured]) -> Specification | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from lsmeter.questions.reproduce.compared import Plotted, Point
 from lsmeter.questions.reproduce.figures import Tally
@@ -12,6 +13,7 @@ from lsmeter.questions.reproduce.judge import Verdict
 from lsmeter.tables import look
 from lsmeter.tables.look import SERIES, WIDTH, Specification, channel
 from lsmeter.tables.model import Figure
+from lsmeter.tables.svg import plotted
 from lsmeter.tables.values import some
 
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
@@ -31,28 +33,13 @@ def figure(found: Plotted) -> Figure:
     said.append("Thin lines: 95 % intervals.")
     if found.lacking:
         said.append(f"Not in it: {some(found.lacking, _MOST_LACKING)}.")
-
-    def draw(identity: str) -> str:
-        # The plot library is heavy; the other formats must not wait for it.
-        from lsmeter.tables import svg
-
-        caption = " ".join(said)
-        return svg.drawn(specify(found), identity=identity, title=plot.title, description=caption)
-
-    return Figure(plot.title, " ".join(said), draw)
+    return plotted(plot.title, " ".join(said), partial(specify, found))
 
 
 def verdicts(found: Sequence[Tally]) -> Figure:
     """Return a bar for each study: its claims by verdict."""
-    title, caption = "Claims by verdict", "A bar for each study; its parts are its claims."
-
-    def draw(identity: str) -> str:
-        from lsmeter.tables import svg
-
-        drawn = _by_verdict(found)
-        return svg.drawn(drawn, identity=identity, title=title, description=caption)
-
-    return Figure(title, caption, draw)
+    caption = "A bar for each study; its parts are its claims."
+    return plotted("Claims by verdict", caption, partial(_by_verdict, found))
 
 
 def _by_verdict(found: Sequence[Tally]) -> Specification:
