@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from pydantic import TypeAdapter
 
@@ -33,6 +35,7 @@ DAMAGED_FILE = "manifest.damaged.json"
 BOOTS = "boots"
 _MAX_READINGS = (32_000_000, 128_000_000)  # of a run of few boots, and of many
 _MANIFEST = TypeAdapter(Manifest)
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +78,19 @@ class RunData:
     def folder(self, boot: BootId) -> Path:
         """Return where a boot is kept."""
         return boot_folder(self.path, boot)
+
+
+def keep_by_run(work: Callable[[RunData], _Made]) -> Callable[[RunData], _Made]:
+    """Have a function of a run alone do its work once for each run, as long as that lives."""
+    known: WeakKeyDictionary[RunData, _Made] = WeakKeyDictionary()
+
+    @wraps(work)
+    def kept(run: RunData) -> _Made:
+        if run not in known:
+            known[run] = work(run)
+        return known[run]
+
+    return kept
 
 
 class OtherRunError(UsageError):

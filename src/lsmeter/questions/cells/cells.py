@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -27,14 +26,12 @@ from lsmeter.core.model import (
 )
 from lsmeter.core.model.conclusion import Comparison, Estimate, Verdict
 from lsmeter.measure.instruments import Instrument, find_instrument
-from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.results.directory import RunData, keep_by_run
 from lsmeter.measure.results.manifest import Manifest, ManifestCell
 from lsmeter.measure.tasks import cost_tasks
 from lsmeter.statistics.blocks import LEVEL
 from lsmeter.statistics.estimate import BootReadings
 from lsmeter.statistics.whole import cycle_costs
-
-_KNOWN: WeakKeyDictionary[RunData, tuple[CellResult, ...]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -49,18 +46,17 @@ class CellResult:
     readings: Mapping[str, Sequence[Any]]  # as the instrument reads them
 
 
+@keep_by_run
 def cell_results(run: RunData) -> tuple[CellResult, ...]:
     """Estimate every benchmark of every cell that took readings, in the order of the manifest.
 
     Two runs that are compared are asked several times: a run is estimated once.
     """
-    if run not in _KNOWN:
-        _KNOWN[run] = tuple(
-            _cell_result(run.manifest, cell, run.boots_of(cell))
-            for cell in run.manifest.cells
-            if cell.task.name in cost_tasks()
-        )
-    return _KNOWN[run]
+    return tuple(
+        _cell_result(run.manifest, cell, run.boots_of(cell))
+        for cell in run.manifest.cells
+        if cell.task.name in cost_tasks()
+    )
 
 
 def _cell_result(manifest: Manifest, cell: ManifestCell, boots: tuple[Boot, ...]) -> CellResult:

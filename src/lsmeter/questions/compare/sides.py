@@ -17,7 +17,7 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import Manifest
 from lsmeter.questions.cells.cells import cell_results, pair_places, within_run
 from lsmeter.questions.cost import findings
-from lsmeter.questions.workload.figures import find_workloads, has_workloads
+from lsmeter.questions.workload.figures import compare_setups, find_workloads, has_workloads
 
 _Numbers = Mapping[tuple[Place, str], Benchmark]
 
@@ -183,8 +183,8 @@ def overhead_changes(before: RunData, after: RunData) -> tuple[OverheadChange, .
 
 def _overheads(run: RunData, manifest: Manifest) -> tuple[Comparison, ...]:
     """Compare each setup of a run with the baseline that a manifest names."""
-    rebased = run if manifest is run.manifest else replace(run, manifest=manifest)
-    services = find_workloads(rebased).compared if has_workloads(run) else ()
+    measured = find_workloads(run).measured if has_workloads(run) else ()
+    services, _ = compare_setups(measured, manifest)
     calls = within_run(manifest, cell_results(run))
     return (*calls, *(item.comparison for item in services))
 

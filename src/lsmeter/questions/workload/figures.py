@@ -17,7 +17,7 @@ from lsmeter.core.model.conclusion import Change, Comparison, Number, Verdict
 from lsmeter.core.model.conclusion import Difference as Whether
 from lsmeter.core.model.workload import Batch, Workload
 from lsmeter.measure.results.boots import read_output
-from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.results.directory import RunData, keep_by_run
 from lsmeter.measure.results.manifest import Manifest, ManifestCell
 from lsmeter.measure.tasks.tally import PLUGIN, Account, DamagedTallyError, Tally, parse_tally
 from lsmeter.measure.tasks.workload import once_titles, said_by
@@ -182,6 +182,7 @@ class Workloads:
         return level(item.of(KERNEL), self.spreads[_key(item)])
 
 
+@keep_by_run
 def find_workloads(run: RunData) -> Workloads:
     """Gather what the cells of a run measured of workloads, and compare it with the baseline."""
     found: dict[tuple[Place, str], Measured] = {}
@@ -221,8 +222,7 @@ def find_workloads(run: RunData) -> Workloads:
         key: pooled(item.of(KERNEL) for item in measured if _key(item) == key)
         for key in dict.fromkeys(map(_key, measured))
     }
-    pairs = _with_baseline(measured, run.manifest.baseline_setup)
-    compared, alone = _compared(pairs, run.manifest.margin)
+    compared, alone = compare_setups(measured, run.manifest)
     return Workloads(measured, tuple(once.values()), compared, spreads, (*problems, *alone))
 
 
@@ -270,6 +270,13 @@ def _asked(manifest: Manifest) -> dict[tuple[Place, str], tuple[object, ...]]:
 
 def _key(item: Measured) -> tuple[tuple[str, ...], str]:
     return item.place.beside, item.benchmark.id
+
+
+def compare_setups(
+    measured: Sequence[Measured], manifest: Manifest
+) -> tuple[tuple[Compared, ...], tuple[Problem, ...]]:
+    """Compare each setup with the baseline of a manifest; also return what could not be."""
+    return _compared(_with_baseline(measured, manifest.baseline_setup), manifest.margin)
 
 
 def _with_baseline(measured: Sequence[Measured], baseline: str) -> list[_Pair]:
