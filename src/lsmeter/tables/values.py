@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from lsmeter.tables.model import Column, Kind, Raw, Shown, Value
 
@@ -36,6 +36,14 @@ def percent(fraction: float | None, *, sign: bool = True, space: str = " ") -> s
 def many(number: int, noun: str) -> str:
     """Write a number of things: 1 boot, 2 boots."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def spanned(numbers: Mapping[str, int]) -> str:
+    """Write the least and the most of some numbers, each with what has it: 1 (read) to 9 (open)."""
+    least, most = min(numbers, key=numbers.__getitem__), max(numbers, key=numbers.__getitem__)
+    if numbers[least] == numbers[most]:
+        return count(numbers[least])
+    return f"{count(numbers[least])} ({least}) to {count(numbers[most])} ({most})"
 
 
 def some(names: Iterable[str], most: int) -> str:

@@ -67,6 +67,14 @@ def test_tables_are_those_of_the_study(found: SourceAnalysis) -> None:
     assert tables["reached"]["open", "interfaces"] == 4
 
 
+def test_the_answer_counts_hooks_and_verdicts(found: SourceAnalysis) -> None:
+    hooks, *modules = document(found, "alpha").answer
+    assert hooks.startswith("Linux 6.1.7: 9 hooks; modules: demo 4")
+    (demo,) = (text for text in modules if text.startswith("demo on alpha, of "))
+    assert "unmediated" in demo
+    assert "over-worked" in demo
+
+
 def test_problems_are_in_the_document(found: SourceAnalysis) -> None:
     problems = [item.text for item in document(found).sections[-1].items]
     assert any("system calls that this kernel does not have" in one for one in problems)

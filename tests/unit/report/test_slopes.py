@@ -105,6 +105,20 @@ def test_it_is_said_what_a_slope_counts_and_in_which_unit(recorded: RunData, for
         assert word not in said
 
 
+def test_the_answer_is_the_range_of_calls_and_look_ups(recorded: RunData) -> None:
+    calls, looked = document(recorded).answer
+    assert calls.endswith("calls of hooks that consult the policy in one operation.")
+    assert "19 of 19 slopes are whole numbers, 0 (getppid) to 9 (open depth=8)" in calls
+    assert "in one operation avc.lookups " in looked
+
+
+def test_look_ups_alone_are_a_table_of_their_own(recorded: RunData) -> None:
+    cells = tuple(cell for cell in recorded.manifest.cells if cell.task.name == "lookups")
+    alone = replace(recorded, manifest=replace(recorded.manifest, cells=cells))
+    (table,) = document(alone).sections[0].tables
+    assert {str(row[1]) for row in table.rows} >= {"avc.lookups", "avc.misses"}
+
+
 def test_tables_fit_80_columns_and_nothing_is_cut(recorded: RunData) -> None:
     shown = text(recorded, "table", width=80)
     assert max(map(len, shown.splitlines())) <= 80

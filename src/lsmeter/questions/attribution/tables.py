@@ -20,8 +20,8 @@ from lsmeter.questions.attribution.profile import INTERRUPT
 from lsmeter.questions.attribution.stacks import account_stacks
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Detail, Document, Item, Kind, Section, Shown, Table, Value
+from lsmeter.tables.values import first_of, some
 from lsmeter.tables.values import many as many_of
-from lsmeter.tables.values import some
 
 HEADING = "Where the cost comes from"
 RULE = (
@@ -71,7 +71,9 @@ def _document(
 ) -> Document:
     data = {"format_version": _VERSION, "setups": [entry(item) for item in known]}
     sections, stacks = tuple(map(show, known)), account_stacks(known)
-    return Document(name, _VERSION, title, (), (RULE,), sections, data=data, stacks=stacks)
+    answer = first_of(f"{item.label}: {layer_sentence(item, _NAMED)}" for item in known)
+    made = Document(name, _VERSION, title, (), (RULE,), sections, data=data, stacks=stacks)
+    return replace(made, answer=answer)
 
 
 def section(item: Account, detail: Detail | None = None) -> Section:
@@ -126,7 +128,7 @@ def _spread(item: Explained) -> str:
     )
 
 
-def layer_sentence(item: Account) -> str:
+def layer_sentence(item: Account, most: int = _OF_LAYER) -> str:
     """Say where the cost of a layer lies: hooks, and functions inside of hooks and outside."""
     total = item.typical.total
     hooks = [
@@ -139,8 +141,8 @@ def layer_sentence(item: Account) -> str:
     ]
     return (
         f"{_signed(total.difference_insns)} instructions over {_spread(item.typical)}. Hooks: "
-        f"{some(hooks, _OF_LAYER) or 'none changed'}. Functions by their own "
-        f"instructions: {some(functions, _OF_LAYER) or 'none changed'}."
+        f"{some(hooks, most) or 'none changed'}. Functions by their own "
+        f"instructions: {some(functions, most) or 'none changed'}."
     )
 
 

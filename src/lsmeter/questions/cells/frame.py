@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from lsmeter.core.groups import grouped
 from lsmeter.core.model import Benchmark, Place, Problem
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
@@ -21,14 +23,23 @@ def run_facts(run: RunData) -> tuple[tuple[str, str], ...]:
     """Return what every format says of a run: instrument, unit, conditions, kernels, versions."""
     manifest = run.manifest
     instrument = find_instrument(manifest.instrument)
-    conditions = ", ".join(f"{key}={value}" for key, value in manifest.conditions.said.items())
     kernels = ", ".join(f"{kernel.name} ({kernel.release})" for kernel in manifest.kernels)
     return (
         ("instrument", f"{instrument.name}: {instrument.title}; {instrument.covers}"),
         ("kernels", kernels),
-        ("conditions", conditions),
+        ("conditions", joined_settings(settings_of(manifest.conditions.said).items())),
         ("made by", f"lsmeter {manifest.lsmeter_version}, {manifest.created}"),
     )
+
+
+def settings_of(found: Mapping[str, object]) -> dict[str, str]:
+    """Return settings as words, what is switched as on or off."""
+    return {k: ("off", "on")[v] if isinstance(v, bool) else str(v) for k, v in found.items()}
+
+
+def joined_settings(found: Iterable[tuple[str, str]]) -> str:
+    """Write settings on one line, but those that are empty: mitigations=off, tick=nohz."""
+    return ", ".join(f"{key}={word}" for key, word in found if word)
 
 
 def run_data(run: RunData) -> dict[str, Any]:
@@ -75,15 +86,12 @@ def placed(place: Place, benchmark: Benchmark) -> dict[str, Any]:
 
 def notes_of(run: RunData) -> tuple[str, ...]:
     """Say how long each cell took, what was not measured, and which version reads the run."""
-    cells = {cell.hash: cell for cell in run.manifest.cells}
     word = find_instrument(run.manifest.instrument).words.replicate
-    took: dict[str, list[float]] = {}
-    for boot in run.boots:
-        took.setdefault(boot.cell_hash, []).append(boot.wall_s)
+    took = grouped((boot.cell_hash, boot.wall_s) for boot in run.boots)
+    alike = grouped((len(walls_s), math.fsum(walls_s)) for walls_s in took.values())
     notes = [
-        f"{cells[cell].place.label}, {cells[cell].task.name}: "
-        f"{many(len(wall_s), word)}, {sum(wall_s):.1f} s"
-        for cell, wall_s in took.items()
+        f"{many(len(each_s), 'cell')} of {many(boots, word)}, {math.fsum(each_s):,.1f} s in all"
+        for boots, each_s in alike.items()
     ]
     return (*notes, *missing_note(run), *run.notes)
 

@@ -252,8 +252,9 @@ def _largest(fields: Sequence[Field], found: Sequence[tuple[list[_Moved], list[s
     """Show the largest changes of all setups, and say how many are left out."""
     moved = [item for items, _ in found for item in items]
     moved.sort(key=lambda item: -abs(item.median("points")))
-    rest = [(len(moved) - _ROWS, "smaller change"), (sum(len(s) for _, s in found), "unchanged")]
-    left = [f"{number} {word}" for number, word in rest if number > 0]
+    smaller, still = len(moved) - _ROWS, sum(len(names) for _, names in found)
+    left = [many(smaller, "smaller change")] if smaller > 0 else []
+    left += [f"{still} unchanged"] if still else []
     more = (f"Not shown: {', '.join(left)}: --all, or --format html.",) if left else ()
     setup = named("setup", "place.setup")
     return tabled("overhead_change", "", (fields[0], setup, *fields[1:]), moved[:_ROWS], more=more)

@@ -162,7 +162,7 @@ def _facts(report: Report, found: tuple[Grid, ...], detail: Detail) -> Iterator[
     for text in statements(report):
         yield "Statistics", text
     if detail is Detail.FULL:
-        yield "Conditions", ", ".join(f"{key}={value}" for key, value in report.conditions)
+        yield "Conditions", frame.joined_settings(report.conditions)
         if time := predicted.fact(report.instrument, report.told, counted=bool(report.events)):
             yield "Time", time
         yield "Command", report.command

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ from lsmeter.questions.cells.cells import read_boots
 from lsmeter.questions.cells.frame import placed, run_document
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Document, Kind, Section, Shown, Table
+from lsmeter.tables.values import count, first_of, many, spanned
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,26 @@ def document(run: RunData) -> Document:
     places = dict.fromkeys(place for place, _ in found.benchmarks)
     section = Section("", tables=tuple(_table(found, place) for place in places))
     title = "Runs of each hook in one operation, counted in the running kernel"
-    return run_document(run, "lsmeter-hook-counts", title, (section,), found.problems, _data(found))
+    name, problems = "lsmeter-hook-counts", found.problems
+    made = run_document(run, name, title, (section,), problems, _data(found))
+    return replace(made, answer=first_of(_sentence(found, place) for place in places))
+
+
+def _sentence(found: Counts, place: Place) -> str:
+    """Say how many hooks an operation runs, and which hook runs most often."""
+    runs: Counter[str] = Counter()
+    totals: dict[str, int] = {}
+    for where, benchmark in found.benchmarks:
+        if where == place:
+            mine = {item.name: item.runs for item in found.of(place, benchmark)}
+            runs.update(mine)
+            totals[benchmark.id] = sum(mine.values())
+    text = f"{place.label}: {spanned(totals)} hooks run in one operation"
+    if not runs.total():
+        return f"{text}."
+    name, most = runs.most_common(1)[0]
+    of = f"{count(most)} of all {count(runs.total())} runs in {many(len(totals), 'benchmark')}"
+    return f"{text}; most often {name}: {of}."
 
 
 def _table(found: Counts, place: Place) -> Table:

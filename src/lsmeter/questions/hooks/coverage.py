@@ -6,7 +6,7 @@ from __future__ import annotations
 import fnmatch
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,8 @@ def coverage_document(run: RunData) -> Document:
     sections = tuple(_section(item) for item in found)
     data = {"kernels": [_data(item) for item in found]}
     title = "Hooks that the suites reach"
-    return run_document(run, "lsmeter-hook-coverage", title, sections, problems, data)
+    made = run_document(run, "lsmeter-hook-coverage", title, sections, problems, data)
+    return replace(made, answer=tuple(map(_sentence, found)))
 
 
 def coverage(run: RunData) -> tuple[Coverage, ...]:
@@ -103,12 +104,16 @@ _MISSING = (
 )
 
 
-def _section(found: Coverage) -> Section:
+def _sentence(found: Coverage) -> str:
     total, reached, possible = len(found.hooks), len(found.reached), found.within_reach
-    text = (
+    return (
         f"{found.kernel}: {reached} of {total} hooks reached ({_percent(reached, total)}); "
         f"{possible} can be reached in a guest as it is: {_percent(reached, possible)} of them."
     )
+
+
+def _section(found: Coverage) -> Section:
+    total = len(found.hooks)
     reasons = grouped((why, hook) for hook, why in found.missing.items())
     missing = sorted(reasons.items(), key=lambda item: -len(item[1]))
 
@@ -131,7 +136,7 @@ def _section(found: Coverage) -> Section:
         tabled("missing", "Reached by none", _MISSING, missing),
         tabled("reached", "Which suite reaches which hook", by_hook, sorted(found.reached)),
     )
-    return Section(found.kernel, lead=(text,), tables=tables)
+    return Section(found.kernel, tables=tables)
 
 
 def _percent(part: int, whole: int) -> str:

@@ -25,7 +25,7 @@ from lsmeter.tables.fields import (
     tabled,
 )
 from lsmeter.tables.intervals import Bounded, intervals
-from lsmeter.tables.model import Detail, Document, Section, Table
+from lsmeter.tables.model import Detail, Document, Section, Shown, Table
 from lsmeter.tables.values import first_of
 
 _BOUNDS = Row(fields_of(Interval))
@@ -85,7 +85,7 @@ def _table(found: Sequence[Index]) -> Table:
     place = found[0].place
     also = ("mean", "mean") if any(item.mean for item in found) else ("whole", "whole cost")
 
-    def second(item: Index) -> float | None:
+    def second(item: Index) -> Shown | None:
         other = item.mean or item.whole
         return None if other is None else _rounded(other.value)
 
@@ -104,6 +104,6 @@ def _table(found: Sequence[Index]) -> Table:
     return tabled("indices", title, fields, found, more=more)
 
 
-def _rounded(value: float) -> float | None:
+def _rounded(value: float) -> Shown | None:
     """Return an index as it is shown; None where too few blocks bound it."""
-    return round(value, 2) if math.isfinite(value) else None
+    return Shown(value, f"{value:.2f}") if math.isfinite(value) else None

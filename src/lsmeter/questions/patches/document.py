@@ -276,8 +276,9 @@ def _table(effects: Sequence[Effect], detail: Detail) -> Table:
     marks = {effect.item.decided_by for effect in rows} - {Number.TYPICAL}
     words = {Number.MEAN: "m: in the mean of all calls", Number.WHOLE: "w: of the whole cost"}
     lead = ", ".join(words[number] for number in Number if number in marks)
-    left = {"smaller change": len(found) - len(rows), "unchanged": len(effects) - len(found)}
-    said = [f"{number} {word}" for word, number in left.items() if number]
+    smaller, still = len(found) - len(rows), len(effects) - len(found)
+    said = [many(smaller, "smaller change")] if smaller else []
+    said += [f"{still} unchanged"] if still else []
     more = (f"Not shown: {', '.join(said)}.",) if said else ()
     times = (_TIME,) if any(effect.predicted for effect in rows) else ()
     fields = (*_SHOWN, *times, *(() if detail in _NARROW else _FULL))

@@ -110,8 +110,9 @@ def document(report: SelftestReport) -> Document:
             Section("", tables=(table,)),
             *((Section("FAIL", items=failed),) if failed else ()),
             *problem_section(report.problems),
-            Section("Result", lead=(*_controls(report), report.summary)),
+            Section("Controls", lead=tuple(_controls(report))),
         ),
+        answer=(f"Selftest: {report.summary}.",),
         data={
             **dict(report.data),
             "passed": report.passed,

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+from lsmeter.core.groups import grouped
 from lsmeter.core.model import Place
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.contract import run_contract
@@ -17,7 +19,7 @@ from lsmeter.tables.fields import Each, Field, Row, fields_of, named, tabled
 from lsmeter.tables.model import Document, Item, Kind, Section, Shown, Table, Value
 from lsmeter.tables.numbers import variant
 from lsmeter.tables.svg import figure
-from lsmeter.tables.values import MISSING
+from lsmeter.tables.values import MISSING, first_of, many, spanned
 
 UNIT = "ns of the operation per ns of policy latency, exact instrument"
 
@@ -48,6 +50,10 @@ def shown(run: RunData, found: Slopes) -> Document:
         if depths:
             title = f"{_name(place)}: cost of a path"
             tables.append(tabled("depths", title, _PATH, depths, more=(_PATH_LEGEND,)))
+    swept = {slope.place.kernel for slope in found.slopes}
+    alone = [item for item in found.lookups if item.place.kernel not in swept]
+    for place, counts in grouped((item.place, item) for item in alone).items():
+        tables.append(tabled("lookups", f"{_name(place)}: look-ups", _COUNTED, counts))
     doubts = tuple(
         Item(f"{slope.benchmark.id} ({_name(slope.place)}): {slope.hook_calls.reason}")
         for slope in found.slopes
@@ -68,11 +74,30 @@ def shown(run: RunData, found: Slopes) -> Document:
     data = _RESULTS.entry(found)
     made = run_document(run, CONTRACT.name, title, sections, found.problems, data)
     drawing = figure(_PLOT, _PLOTTED, specification(found)) if found.slopes else None
-    return replace(made, picture=drawing)
+    answer = first_of((*_sentences(found), *_lookup_sentences(found)))
+    return replace(made, answer=answer, picture=drawing)
+
+
+def _sentences(found: Slopes) -> Iterator[str]:
+    """Say of each place how many calls operations make, and how many slopes tell none."""
+    for place, slopes in grouped((item.place, item) for item in found.slopes).items():
+        known = {i.benchmark.id: i.hook_calls.value for i in slopes}
+        whole = {name: calls for name, calls in known.items() if calls is not None}
+        text = f"{_name(place)}: {len(whole)} of {many(len(slopes), 'slope')} are whole numbers"
+        if whole:
+            text += f", {spanned(whole)} calls of hooks that consult the policy in one operation"
+        yield f"{text}."
+
+
+def _lookup_sentences(found: Slopes) -> Iterator[str]:
+    for place, counts in grouped((item.place, item) for item in found.lookups).items():
+        counters = grouped((item.name, (item.benchmark.id, item.runs)) for item in counts)
+        said = "; ".join(f"{name} {spanned(dict(runs))}" for name, runs in counters.items())
+        yield f"{_name(place)}: in one operation {said}."
 
 
 def _name(place: Place) -> str:
-    return f"{place.setup} on {place.kernel}"
+    return f"{place.setup} on {place.kernel}, {place.filesystem}, {place.user}"
 
 
 def _slopes(found: Slopes, place: Place) -> Table:
@@ -163,6 +188,10 @@ _FIT = (
     Field("r2", "r²", lambda i: _r2(i.regression.r2)),
     Field("max_residual_ns", "residual", lambda i: _number(i.regression.max_residual, ",.1f")),
     Field("intercept_ns", "intercept", lambda i: _number(i.regression.intercept.value, ",.0f")),
+)
+_COUNTED = (
+    *(named("benchmark", "benchmark.id"), named("counter", "name")),
+    Field("runs", "in one operation", lambda i: Shown(i.runs, f"{i.runs:,}{'~' * (not i.steady)}")),
 )
 _PATH = (
     named("operation"),

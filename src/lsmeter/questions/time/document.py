@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from lsmeter.core.groups import grouped
 from lsmeter.core.model import Place
@@ -267,9 +268,10 @@ def document(item: Calibration, where: str = "") -> Document:
         Section("Weights", (_WEIGHTS,), (_weights(item),), key="weights"),
     )
     notes = (f"stored {where}",) if where else ()
-    return Document(
-        NAME, VERSION, f"Calibration {item.name}", tuple(facts), (), sections, notes, data=item
-    )
+    title = f"Calibration {item.name}"
+    answer = f"{title}: predicted times are off by {error_words(item)} (leave-one-out)."
+    made = Document(NAME, VERSION, title, tuple(facts), (), sections, notes, data=item)
+    return replace(made, answer=(answer, *filter(None, [why_no_overheads(item)])))
 
 
 def _operations(item: Calibration) -> Table:

@@ -6,7 +6,7 @@ Weights know of no setup: they are fitted to the operations without any.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -32,7 +32,7 @@ from lsmeter.questions.time.fit import GROUND
 from lsmeter.questions.time.likeness import ALIKE
 from lsmeter.tables.fields import Field, Row, named, tabled
 from lsmeter.tables.model import Detail, Document, Kind, Section, Shown, Table
-from lsmeter.tables.values import MISSING, change, percent
+from lsmeter.tables.values import MISSING, change, many, percent
 
 NAME = "lsmeter-validation"
 VERSION = 1
@@ -180,7 +180,18 @@ def document(found: Sequence[Validated], calibration: Calibration, detail: Detai
         table = tabled(key, "", _COSTS, shown, more=more)
         sections.append(Section(setup, lead if not number else (), (table,), key=f"setup-{number}"))
     data = {"errors": [*sums], "costs": [_ENTRY.entry(item) for item in found]}
-    return Document(NAME, VERSION, "Predicted and measured", facts, (), tuple(sections), data=data)
+    made = Document(NAME, VERSION, "Predicted and measured", facts, (), tuple(sections), data=data)
+    return replace(made, answer=tuple(_sentences(sums)))
+
+
+def _sentences(sums: Iterable[Summary]) -> Iterator[str]:
+    """Say how far predicted overheads are off, setup by setup."""
+    for item in sums:
+        text = f"{item.setup or 'all'}: {many(item.changed, 'benchmark')} changed"
+        if item.error is not None:
+            median, most = (f"{100 * part:.1f} points" for part in item.error)
+            text += f", predicted overheads off by {median} (median), {most} (90th percentile)"
+        yield f"{text}."
 
 
 def _largest(found: Sequence[Validated]) -> list[Validated]:

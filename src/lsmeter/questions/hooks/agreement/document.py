@@ -75,6 +75,9 @@ def document(runs: Sequence[RunData], source: SourceAnalysis | None = None) -> D
         2,
         "Hooks that one operation runs, in up to four views",
         facts=run_facts(runs[0]),
+        answer=tuple(
+            f"{place.label}: {'; '.join(_outcomes(of))}." for place, of in found.places.items()
+        ),
         sections=(*sections(found), *problem_section(found.problems)),
         notes=found.notes,
         data={

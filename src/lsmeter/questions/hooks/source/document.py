@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
@@ -28,8 +29,10 @@ from lsmeter.questions.hooks.source.rules import (
     TABLE5_CLASSES,
 )
 from lsmeter.tables.model import Document, Item, Kind, Section, Shown, Table, Tone, Value, columns
+from lsmeter.tables.values import many, some
 
 MAX_JOINS = 15
+_NAMED = 4
 MAX_GRAPH_NODES = 60  # nearest to the system call; more can be read by no one
 _WORDS = {"unmediated": "UNMEDIATED", "none needed": ""}
 _TONES = {"unmediated": Tone.WORSE, "over-worked": Tone.WARNING}
@@ -57,10 +60,23 @@ def document(analysis: SourceAnalysis, filesystem: str | None = None) -> Documen
         2,
         f"Hooks in the source of Linux {analysis.kernel_version}",
         facts=(("tree", analysis.tree), ("configuration", configuration)),
+        answer=tuple(_sentences(analysis, name)),
         sections=tuple(sections),
         notes=analysis.notes,
         data={key: value for key, value in fields if key not in ("edges", "judges")},
     )
+
+
+def _sentences(analysis: SourceAnalysis, filesystem: str) -> Iterator[str]:
+    """Say how many hooks there are, who has most, and where checks are too many or lack."""
+    modules = sorted(analysis.modules, key=lambda one: -one.hooks)
+    most = some((f"{one.name} {one.hooks}" for one in modules), _NAMED)
+    yield f"Linux {analysis.kernel_version}: {analysis.framework['hooks']} hooks; modules: {most}."
+    found = [one for one in analysis.mediation if one.filesystem == filesystem]
+    for module in analysis.judges if found else ():
+        said = Tally(one.verdict for one in found if one.module == module)
+        calls = ", ".join(f"{number} {verdict}" for verdict, number in said.most_common())
+        yield f"{module} on {filesystem}, of {many(said.total(), 'system call')}: {calls}."
 
 
 def _modules(analysis: SourceAnalysis) -> Table:
