@@ -217,7 +217,7 @@ def test_a_reader_that_ends_its_process_costs_that_boot_only(
 ) -> None:
     run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
     ended = subprocess.Popen(["true"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    monkeypatch.setattr(samples, "_child", cache(lambda: ended))
+    monkeypatch.setattr(samples, "start_reader", cache(lambda: ended))
     (problem,) = read_run(tmp_path / "a").damaged
     assert "the process that reads it ends" in problem.detail
     monkeypatch.undo()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,12 +15,19 @@ from pathlib import Path
 import pytest
 
 from lsmeter.core.errors import InfrastructureError
-from lsmeter.core.model import Boot
+from lsmeter.core.model import Boot, Cell
 from lsmeter.core.storage import hold, make_dir, write_atomic
 from lsmeter.measure.results import boots
 from lsmeter.measure.run.execute import stored_path
-from tests.unit.run_builders import Scripted, carry_out, run_of
-from tests.unit.tasks.sweep_builders import RECORDED, sweep_plan
+from tests.unit.run_builders import Scripted, carry_out, plan_of, run_of
+from tests.unit.tasks.sweep_builders import (
+    DELAYS_NS,
+    READINGS,
+    RECORDED,
+    SWEPT,
+    sweep_plan,
+    tunable_kernel,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -65,6 +73,26 @@ def test_a_boot_that_another_run_never_finishes_is_not_written_in_between(
     assert not home.exists()
     carry_out(sweep_plan(), tmp_path / "a", machine)
     assert home.exists()
+
+
+def test_the_next_guest_starts_while_a_boot_is_stored(tmp_path: Path) -> None:
+    second = threading.Event()
+
+    class Waiting(Scripted):
+        def command(self, cell: Cell) -> tuple[str, ...]:  # asked for where a boot is stored
+            assert second.wait(20)
+            return super().command(cell)
+
+    def answer(_: Cell) -> bytes:
+        if len(machine.booted) == 2:
+            second.set()
+        return RECORDED.read_bytes()
+
+    machine = Waiting(answer)
+    words = {"setups": ["tunable"], "task": "sweep", "delays_ns": list(DELAYS_NS), **READINGS}
+    plan = plan_of([tunable_kernel()], SWEPT, {**words, "boots": 2})
+    watching = carry_out(plan, tmp_path / "a", machine)
+    assert [boot.index for boot, _ in watching.ends] == [0, 1]
 
 
 def test_the_boots_of_all_cells_are_found_in_one_pass(tmp_path: Path) -> None:

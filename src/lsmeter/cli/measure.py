@@ -69,6 +69,7 @@ from lsmeter.measure.results.directory import (
 from lsmeter.measure.results.documents import DamagedResultError
 from lsmeter.measure.results.held import held, is_torn, new_directory
 from lsmeter.measure.results.manifest import Circumstances, make_manifest
+from lsmeter.measure.results.samples import start_reader
 from lsmeter.measure.run import took
 from lsmeter.measure.run.execute import Settings, execute, is_kept, is_stored
 from lsmeter.measure.run.stopping import stopped_early
@@ -172,6 +173,7 @@ def _carried_out(
     plan: Plan, machine: Machine, where: Path, options: Options, resume: Path | None
 ) -> ExitCode:
     """Carry a plan out, and say how a command that was stopped goes on."""
+    start_reader()  # what was measured is read as soon as the last guest has ended
     code = _carry_out(plan, machine, where, options)
     if code is ExitCode.INTERRUPTED:
         # What repeats is in the store; all else is only in its run directory.

@@ -181,7 +181,7 @@ def show_run(
     studies: Sequence[Published] = (),
     everything: bool = False,
 ) -> None:
-    """Write the page of a run, print its table, and say where the page is.
+    """Print the table of a run, write its page, and say where that is.
 
     named: the calibration by which its times are predicted, None for that of this machine.
     studies: those whose printed values stand beside its own.
@@ -194,8 +194,10 @@ def show_run(
     run = read_run(path)
     make = document_of(run, calibration_for(named, run), studies)
     page = path / HTML_FILE
-    write_atomic(page, render(make(Detail.FULL), "html").encode())
-    show(make, everything=everything)
+    try:
+        show(make, everything=everything)
+    finally:  # its plots take a second, which the answer does not wait for
+        write_atomic(page, render(make(Detail.FULL), "html").encode())
     # Programs that read the results must not meet these lines.
     tell = SCREEN.tell if SCREEN.form == "table" and SCREEN.output is None else SCREEN.say
     tell(f"results {path}")

@@ -68,7 +68,7 @@ def unpacked(path: Path) -> Path:
             for name, size in _index(path, stream).items():
                 if len(content := stream.read(size)) != size:
                     raise DamagedResultError(path, f"{name} is cut")
-                write_atomic(home / name, content)
+                write_atomic(home / name, content, lasting=False)
             if stream.read(1):
                 raise DamagedResultError(path, "it holds more than its index says")
     except zstandard.ZstdError as error:

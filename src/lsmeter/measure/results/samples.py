@@ -70,7 +70,7 @@ def write_values(groups: Iterable[tuple[str, Sequence[int], int | None]]) -> byt
 
 def read_values(data: bytes) -> Values:
     """Return the readings that a file holds."""
-    child = _child()
+    child = start_reader()
     assert child.stdin and child.stdout  # noqa: S101, PT018  (pipes)
     try:
         child.stdin.write(_SIZE.pack(len(data)) + data)
@@ -78,7 +78,7 @@ def read_values(data: bytes) -> Values:
         head, size = json.loads(child.stdout.readline()), child.stdout.read(_SIZE.size)
         values = array("Q", child.stdout.read(*_SIZE.unpack(size)))
     except (OSError, ValueError, struct.error):
-        _child.cache_clear()
+        start_reader.cache_clear()
         _end(child)
         raise UnreadableError("the process that reads it ends") from None
     if isinstance(head, str):
@@ -92,8 +92,8 @@ def read_values(data: bytes) -> Values:
 
 
 @cache
-def _child() -> subprocess.Popen[bytes]:
-    """Start the process; it ends when this one does."""
+def start_reader() -> subprocess.Popen[bytes]:
+    """Start the process that reads, which takes half a second; it ends when this one does."""
     # -P: nothing of the working directory is run, which may be a stranger's.
     words = [sys.executable, "-P", "-m", __name__]
     env = {**os.environ, "POLARS_MAX_THREADS": "1"}

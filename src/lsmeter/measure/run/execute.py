@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -34,6 +34,8 @@ from lsmeter.measure.results.boots import (
 from lsmeter.measure.results.directory import boot_folder, copy_boot
 from lsmeter.measure.results.documents import DamagedResultError
 from lsmeter.measure.tasks import find_task
+
+_Keep = Callable[[PlannedBoot, Machine, Capture], None]
 
 _AGAIN = 2  # times that a boot is made again whose host was lost, and came back
 
@@ -82,25 +84,29 @@ async def execute(
     """
     # Boots of a cell share a lock of the store: they are stored one at a time.
     storing = asyncio.Lock()
-    lanes: dict[str, list[PlannedBoot]] = {}
-    for planned in reversed(plan.boots):
-        # Boots of different hosts never disturb each other.
-        lane = planned.cell.kernel.name if isinstance(machine, HasHosts) else ""
-        lanes.setdefault(lane, []).append(planned)
 
-    async def worker(queue: list[PlannedBoot]) -> None:
+    async def store(planned: PlannedBoot, place: Machine, capture: Capture) -> None:
+        async with storing:  # and not in the event loop, which would wait for the disk
+            boot = await asyncio.to_thread(_store, planned, run, place, settings, capture)
+        observer.ended(planned, boot, reused=False)
+
+    async def worker(queue: list[PlannedBoot], keep: _Keep) -> None:
         while queue:
             block = _take_block(queue, machine)
             missing = _missing(block, run, settings, observer)
             if missing:
-                await _make_block(block, missing, run, machine, settings, observer, storing)
+                await _make_block(block, missing, machine, settings, observer, keep)
 
     session = machine.session(observer.noted) if isinstance(machine, Spreads) else nullcontext()
     try:
         async with session, asyncio.TaskGroup() as group:
-            for queue in lanes.values():
+
+            def keep(planned: PlannedBoot, place: Machine, capture: Capture) -> None:
+                group.create_task(store(planned, place, capture))
+
+            for queue in _lanes(plan, machine):
                 for _ in range(max(1, min(settings.jobs, len(queue)))):
-                    group.create_task(worker(queue))
+                    group.create_task(worker(queue, keep))
     except* LsmeterError as errors:
         # One full disk fails every worker at once; one line of it is enough.
         first: BaseException = errors
@@ -109,19 +115,27 @@ async def execute(
         raise first from None
 
 
+def _lanes(plan: Plan, machine: Machine) -> Iterable[list[PlannedBoot]]:
+    """Return what is to be made, the next one last; boots of two hosts never disturb each other."""
+    lanes: dict[str, list[PlannedBoot]] = {}
+    for planned in reversed(plan.boots):
+        lane = planned.cell.kernel.name if isinstance(machine, HasHosts) else ""
+        lanes.setdefault(lane, []).append(planned)
+    return lanes.values()
+
+
 async def _make_block(
     block: Sequence[PlannedBoot],
     missing: Sequence[PlannedBoot],
-    run: Path,
     machine: Machine,
     settings: Settings,
     observer: Observer,
-    storing: asyncio.Lock,
+    keep: _Keep,
 ) -> None:
     """Make what is missing of a block: side by side on machines that take turns."""
     if isinstance(machine, Spreads):
         async with machine.place() as place:
-            await _make(missing[0], run, place, settings, observer, storing)
+            await _make(missing[0], place, settings, observer, keep)
         return
     turns: AbstractContextManager[Sequence[Machine]] = nullcontext([machine] * len(missing))
     # Side by side; one that is left alone has its turns for itself.
@@ -130,7 +144,7 @@ async def _make_block(
     with turns as places:
         async with asyncio.TaskGroup() as tasks:
             for planned, place in zip(missing, places, strict=True):
-                tasks.create_task(_make(planned, run, place, settings, observer, storing))
+                tasks.create_task(_make(planned, place, settings, observer, keep))
 
 
 def _take_block(queue: list[PlannedBoot], machine: Machine) -> list[PlannedBoot]:
@@ -172,13 +186,12 @@ def _reused(planned: PlannedBoot, run: Path, settings: Settings, observer: Obser
 
 async def _make(
     planned: PlannedBoot,
-    run: Path,
     machine: Machine,
     settings: Settings,
     observer: Observer,
-    storing: asyncio.Lock,
+    keep: _Keep,
 ) -> None:
-    """Make one boot and store it."""
+    """Make one boot, and have it kept; the next one begins meanwhile."""
     observer.started(planned)
     cell = planned.cell
     silence_s = max(settings.limits.silence_s, find_task(cell.task.name).silence_s)
@@ -190,10 +203,7 @@ async def _make(
         if not await machine.wait_for_host(planned):
             break
         capture = await _attempt(planned, machine, limits, observer)
-    # Not in the event loop, which would wait for the disk.
-    async with storing:
-        boot = await asyncio.to_thread(_store, planned, run, machine, settings, capture)
-    observer.ended(planned, boot, reused=False)
+    keep(planned, machine, capture)
 
 
 def _store(

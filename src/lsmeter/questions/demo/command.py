@@ -40,6 +40,9 @@ def demo(
         lsmeter demo
         lsmeter demo here
     """
+    from lsmeter.measure.results.samples import start_reader
+
+    start_reader()  # beside what is loaded here
     from lsmeter.core.storage import make_dir
 
     make_dir(folder)
