@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.live import LiveTasks
 from lsmeter.cli.names import runs
 from lsmeter.cli.options import (
     CalibrationOption,
@@ -85,6 +84,7 @@ def analysed(
 
     A folder is read as it stands, whatever was built in it; all else is fetched or unpacked.
     """
+    from lsmeter.cli.live import LiveTasks
     from lsmeter.core.model.arch import find_arch
     from lsmeter.questions.hooks.source.analysis import DEFAULT_FILESYSTEMS, analyse
     from lsmeter.sources.kernels.build.source import resolve_source

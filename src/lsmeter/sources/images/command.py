@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.live import LiveTasks
 from lsmeter.cli.names import offer
 from lsmeter.cli.options import argument, declared
 from lsmeter.cli.show import deliver, listed, show
@@ -50,6 +49,7 @@ def build(
 
     A build that fails or is stopped leaves nothing behind.
     """
+    from lsmeter.cli.live import LiveTasks
     from lsmeter.sources.images.build import build_image
 
     with LiveTasks(SCREEN.err) as tasks:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.live import LiveTasks
 from lsmeter.cli.options import argument, declared
 from lsmeter.cli.show import deliver, listed, show
 from lsmeter.tables.fields import Field, named, tabled
@@ -50,6 +49,7 @@ def build(
     A first build of lsm-all takes minutes; `dac` and `lsm-all` of one source differ in nothing
     but security, so compare them for the cost of the hooks.
     """
+    from lsmeter.cli.live import LiveTasks
     from lsmeter.sources.kernels.build.builder import DEFAULT_CONFIGS, build_kernel
     from lsmeter.sources.kernels.resolve import Request
     from lsmeter.sources.kernels.sources.built import get_built
@@ -98,6 +98,7 @@ def find(
 
         lsmeter kernel find 'debian:6.12.*'
     """
+    from lsmeter.cli.live import LiveTasks
     from lsmeter.sources.kernels.resolve import Request, expand
 
     with LiveTasks(SCREEN.err) as tasks:
