@@ -94,20 +94,20 @@ static void put(const char *text, size_t length)
 
 static char buffer[1 << 16], line[MAX_LINE];
 
-/* Write the lines of functions; a line may begin in one piece and end in the next. */
+/* Write the lines of functions, and few more; a line may begin in one piece and end in the next. */
 static void put_functions(const char *text, size_t length)
 {
 	static size_t filled;
 
 	for (size_t i = 0; i < length; i++) {
-		char kind = line[KIND] | ('a' ^ 'A');
+		char kind = line[KIND] | ('a' ^ 'A'), *name = line + KIND + 2;
 
 		if (filled < MAX_LINE)
 			line[filled++] = text[i];
 		if (text[i] != '\n')
 			continue;
-		/* The end of all text has another kind. */
-		if (kind == 't' || kind == 'w' || line[KIND + 3] == 'e')
+		/* The end of all text has another kind, avc_cache_stats is data: `_e`, `av`. */
+		if (kind == 't' || kind == 'w' || name[1] == 'e' || name[1] == 'v')
 			put(line, filled);
 		filled = 0;
 	}

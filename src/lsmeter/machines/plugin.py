@@ -121,7 +121,7 @@ async def kernel_symbols(kernel: Kernel, limits: Limits) -> tuple[Path, int | No
     if arch.entry is None:
         raise UsageError(f"the calls of {arch.name} cannot be followed yet")
     if path is None:
-        path = cache_dir() / "symbols" / f"kallsyms-{kernel.image_sha256[:16]}.txt"
+        path = listed_symbols(kernel)
         async with _locks.setdefault(kernel.image_sha256, asyncio.Lock()):
             if not is_sealed(path):
                 write_sealed(path, await _ask_guest(kernel, limits))
@@ -129,6 +129,11 @@ async def kernel_symbols(kernel: Kernel, limits: Limits) -> tuple[Path, int | No
         text = read_file(path, MAX_TEXT_BYTES, "a symbol table").decode("ascii", "replace")
     data, avc_stats = _for_plugin(text, arch.entry, str(path))
     return write_symbols(data), avc_stats
+
+
+def listed_symbols(kernel: Kernel) -> Path:
+    """Return where the symbols are kept that a guest of `kernel` has listed."""
+    return cache_dir() / "symbols" / f"listed-{kernel.image_sha256[:16]}.txt"
 
 
 @lru_cache(maxsize=2)  # boots of a kernel follow each other, and each would take a second

@@ -226,7 +226,7 @@ def test_symbols_are_those_of_the_machine_s_cache(
 ) -> None:
     monkeypatch.setenv("LSMETER_CACHE", str(tmp_path))
     assert symbols_of(ABLE) == frozenset()
-    path = tmp_path / "symbols" / f"kallsyms-{ABLE.image_sha256[:16]}.txt"
+    path = tmp_path / "symbols" / f"listed-{ABLE.image_sha256[:16]}.txt"
     path.parent.mkdir()
     path.write_text("ffffffff81000000 T vfs_open\nffffffff81000010 d data\nffffffff81000020 t\n")
     assert symbols_of(ABLE) == {"vfs_open"}

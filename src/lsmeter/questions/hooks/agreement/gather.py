@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Benchmark, Kernel, Place, Problem
-from lsmeter.core.storage import cache_dir
+from lsmeter.machines.plugin import listed_symbols
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks.count import REFUSED
 from lsmeter.questions.attribution.load import run_cells
@@ -40,7 +40,7 @@ def trees_of(
 
 def symbols_of(kernel: Kernel) -> frozenset[str]:
     """Return the functions of a kernel that was attributed on this machine, else none."""
-    path = cache_dir() / "symbols" / f"kallsyms-{kernel.image_sha256[:16]}.txt"
+    path = listed_symbols(kernel)
     if not path.is_file():
         return frozenset()
     with path.open(encoding="ascii", errors="replace") as file:
