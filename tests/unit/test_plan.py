@@ -11,11 +11,13 @@ from lsmeter.catalogue.setups import parse_setup
 from lsmeter.catalogue.workloads import load_workload, workload_names
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Conditions, Image, Sampling
+from lsmeter.core.model.arch import X86_64
 from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import Plan, baseline_name, make_plan, split_workloads
 from lsmeter.measure.tasks import find_task
 from tests.unit.model_builders import benchmark, cell, kernel
 
+WORKLOAD_NEEDS = (*find_task("workload").needs, *X86_64.disk_in_memory.disk_needs)
 CATALOGUE = (
     benchmark("open", depth=1),
     benchmark("open", depth=2),
@@ -61,7 +63,7 @@ def test_batches_are_as_the_workload_says_or_as_was_asked() -> None:
         whole = build_experiment({"suites": ["web"], "sampling": words}, where="test")
         ((experiment, offer),) = split_workloads(whole)
         assert offer is not None
-        needed = dict.fromkeys(find_task("workload").needs, "y")
+        needed = dict.fromkeys(WORKLOAD_NEEDS, "y")
         made = make_plan(experiment, [kernel(**needed)], offer, {}, ["tmpfs"], {"servers": image})
         return made.cells[0].sampling
 
@@ -104,7 +106,7 @@ def loaded(setup: str, workload: str, **conditions: int) -> Plan:
     whole = build_experiment({**data, "baseline": "capability"}, where="test")
     ((experiment, offer),) = split_workloads(whole)
     assert offer is not None
-    needs = (*find_task("workload").needs, *parse_setup(setup).needs_config)
+    needs = (*WORKLOAD_NEEDS, *parse_setup(setup).needs_config)
     image = Image("servers", Path("image"), "0" * 64)
     images = {offer.workload.image: image, "policy": image}
     options, programs = dict.fromkeys(needs, "y"), dict.fromkeys(["lsmeter-bpf"], "0" * 64)
@@ -319,7 +321,7 @@ def test_a_suite_whose_image_cannot_be_built_is_skipped_with_the_reason() -> Non
     ((item, offer),) = split_workloads(asked)
     assert offer is not None
     images = {"servers": "mmdebstrap is not installed"}
-    of = kernel(**dict.fromkeys(find_task("workload").needs, "y"))
+    of = kernel(**dict.fromkeys(WORKLOAD_NEEDS, "y"))
     found = make_plan(item, [of], offer, {}, ("tmpfs",), images)
     assert found.boots == ()
     assert found.problems == found.skipped

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from lsmeter.catalogue.workloads import is_workload
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Kernel
 from lsmeter.core.model.arch import ARCHES, Arch, arch_of_host
@@ -33,13 +32,6 @@ def check_arches(experiments: Sequence[Experiment], kernels: Mapping[str, Kernel
                 )
             arch = ARCHES[kernel.arch]
             lacks = arch.entry is None or not arch.unwatched.isdisjoint((task.plugin, *task.also))
-            loaded = any(map(is_workload, item.suites)) and not kernel.runs
-            if loaded and not arch.disk_in_memory:
-                raise UsageError(
-                    f"{kernel.name}: no workload can be measured on {kernel.arch} yet: its image "
-                    "is a disk in memory",
-                    hint="suites and commands can be measured there",
-                )
             if task.plugin and lacks:
                 raise UsageError(
                     f"{kernel.name}: the task {item.task} cannot be done on {kernel.arch} yet",

@@ -73,8 +73,9 @@ def _wanted_modules(cell: Cell) -> tuple[KernelModule, ...]:
         wanted.add("brd")
     if cell.image:
         workload = cell.task.workload
-        board = ARCHES[cell.kernel.arch].boards[cell.kernel.boot_protocol]
-        disk = find_task(cell.task.name).modules or board.disk_modules
+        arch = ARCHES[cell.kernel.arch]
+        board = arch.boards[cell.kernel.boot_protocol]
+        disk = arch.modules(find_task(cell.task.name).modules) or board.disk_modules
         wanted |= {cell.image.filesystem, *disk}
         wanted |= {*_LINKED} if workload and workload.client == "guest" else set()
     # Dependencies stand before what needs them.

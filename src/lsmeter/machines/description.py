@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.model import BootProtocol, Cell, Conditions, Kernel, Setup
 from lsmeter.core.model.arch import ARCHES, X86_64, Arch
+from lsmeter.machines.devicetree import with_persistent_memory
 from lsmeter.measure.tasks import serve
 
 _REST_MIB = 16  # behind an image in memory
@@ -78,6 +79,7 @@ class Description:
     bulk: bool = False  # the result channel takes a buffer at a time
     disks: tuple[str, ...] = ()  # raw images; what a guest writes to one ends with QEMU
     memory_disk: MemoryDisk | None = None
+    device_tree: str = ""  # instead of the board's own
     networks: tuple[Network, ...] = ()
     waits: bool = False  # an idle guest lets time pass: its peer is another guest
     plugin: Plugin | None = None
@@ -104,6 +106,8 @@ def qemu_command(guest: Description) -> tuple[str, ...]:
         *("-chardev", f"file,id=results,path={_comma(guest.results)}", "-device", results),
         *("-kernel", guest.kernel, "-initrd", guest.initrd, "-append", guest.cmdline),
     ]
+    if guest.device_tree:
+        arguments += ["-dtb", guest.device_tree]
     for number, disk in enumerate(guest.disks):
         name = f"disk{number}" if number else "root"
         drive = f"if=none,id={name},format=raw,snapshot=on,cache=unsafe,file={_comma(disk)}"
@@ -116,6 +120,25 @@ def qemu_command(guest: Description) -> tuple[str, ...]:
     if guest.plugin:
         arguments += ["-plugin", _plugin(guest.plugin)]
     return tuple(arguments)
+
+
+def tree_command(guest: Description, path: str) -> tuple[str, ...]:
+    """Return the command by which QEMU writes the device tree of a guest's board, and ends."""
+    board = guest.arch.boards[guest.boot_protocol]
+    return (
+        *(guest.arch.program, "-M", f"{board.machine},dumpdtb={_comma(path)}"),
+        *("-seed", str(guest.seed), "-cpu", guest.cpu or guest.arch.cpu, *_memory(guest)),
+        *("-smp", str(guest.cpus), "-accel", guest.accelerator),
+        *("-nodefaults", "-no-user-config", "-display", "none"),
+    )
+
+
+def tree_with_disk(guest: Description, tree: bytes) -> bytes:
+    """Return a device tree with the guest's disk in memory."""
+    if guest.memory_disk is None:
+        raise ValueError("the guest has no disk in memory")
+    at = guest.arch.disk_in_memory.base + (guest.memory_mib << 20)
+    return with_persistent_memory(tree, at, guest.memory_disk.size_mib << 20)
 
 
 def _plugin(plugin: Plugin) -> str:
@@ -240,7 +263,7 @@ def guest_of(cell: Cell, seed: int = 0) -> Description:
     if cell.task.workload is None and cell.task.command is None:
         return replace(guest, disks=(str(cell.image.file),))
     disk = MemoryDisk(str(cell.image.file), cell.image.file.stat().st_size >> 20)
-    where = ARCHES[cell.kernel.arch].disk_in_memory.format(disk.size_mib, guest.memory_mib)
+    where = guest.arch.disk_in_memory.parameters.format(disk.size_mib, guest.memory_mib)
     guest = replace(guest, memory_disk=disk, cmdline=f"{guest.cmdline} {where}")
     if cell.task.workload is None or cell.task.workload.client != "guest":
         return guest

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
+from typing import IO
 
 from lsmeter.core import process
 from lsmeter.core.errors import InfrastructureError
@@ -22,7 +23,12 @@ from lsmeter.core.model.arch import X86_64, Arch
 from lsmeter.core.scratch import scratch
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import OnResults
-from lsmeter.machines.description import Description, qemu_command
+from lsmeter.machines.description import (
+    Description,
+    qemu_command,
+    tree_command,
+    tree_with_disk,
+)
 
 _CHUNK_BYTES = 1 << 16
 _PIPE_BYTES = 1 << 20  # what a pipe holds at most, as root may set it
@@ -314,15 +320,34 @@ async def _start(
 ) -> asyncio.subprocess.Process:
     """Start QEMU, on one processor or on any."""
     pin = () if processor is None else ("taskset", "--cpu-list", str(processor))
-    with os.fdopen(os.memfd_create("initrd"), "wb") as file:
-        file.write(initrd)
-        file.flush()
+    tree = await asyncio.to_thread(_device_tree, guest)
+    with _file_of("initrd", initrd) as image, _file_of("tree", tree) as described:
         *channels, stderr = ends
-        passed = (*channels, file.fileno())
-        console, results, image = (f"/dev/fd/{number}" for number in passed)
-        guest = replace(guest, console=console, results=results, initrd=image)
+        passed = (*channels, image.fileno(), described.fileno())
+        console, results, start, nodes = (f"/dev/fd/{number}" for number in passed)
+        guest = replace(guest, console=console, results=results, initrd=start)
+        guest = replace(guest, device_tree=nodes if tree else "")
         command = (*process.DIES_WITH_US, *pin, *command_here(guest))
         return await start_child(command, stderr, pass_fds=passed)
+
+
+@contextlib.contextmanager
+def _file_of(name: str, data: bytes) -> Iterator[IO[bytes]]:
+    """Give a file in memory."""
+    with os.fdopen(os.memfd_create(name), "wb") as file:
+        file.write(data)
+        file.flush()
+        yield file
+
+
+def _device_tree(guest: Description) -> bytes:
+    """Return the device tree of a guest whose disk in memory stands in it; b"" for no such."""
+    if guest.memory_disk is None or not guest.arch.disk_in_memory.base:
+        return b""
+    with scratch("tree") as folder:
+        path = folder / "tree"
+        process.output(tree_command(guest, str(path)))
+        return tree_with_disk(guest, path.read_bytes())
 
 
 async def start_child(

@@ -22,6 +22,7 @@ from lsmeter.core.model import (
     Sampling,
     Task,
 )
+from lsmeter.core.model.arch import X86_64
 from lsmeter.core.model.workload import Client
 from lsmeter.guest.boot_image import make_request
 from lsmeter.measure.tasks import find_task
@@ -212,7 +213,7 @@ def test_the_other_guest_is_the_same_under_every_setup() -> None:
 
 
 def test_only_guests_of_workloads_load_what_their_task_names() -> None:
-    named = find_task("workload").modules
+    named = X86_64.modules(find_task("workload").modules)
     offered = ("virtio_mmio", "virtio_blk", "libnvdimm", "nd_btt", *named)
     depends = {"nd_pmem": ("libnvdimm", "nd_btt")}
     modules = tuple(

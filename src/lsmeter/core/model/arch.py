@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 
 from lsmeter.core.registry import find
 
@@ -73,6 +74,23 @@ class Board:
         return tuple(option.lower() for option in self.disk_needs)
 
 
+@dataclass(frozen=True)
+class DiskInMemory:
+    """How a kernel is told that memory behind its own is a disk.
+
+    parameters take the size of the disk, and its distance from the first byte of memory, in MiB.
+    base is the address of that byte, where a node of the device tree has to tell; else 0.
+    """
+
+    parameters: str
+    disk_needs: tuple[str, ...]  # kernel options
+    modules: tuple[str, ...]
+    base: int = 0
+
+
+MEMORY_DISK = "memory_disk"  # stands for the modules of a disk in memory
+
+
 @dataclass(frozen=True, eq=False)  # each is there once
 class Arch:
     """One processor architecture."""
@@ -100,9 +118,9 @@ class Arch:
     clock: str
     parameters: tuple[str, ...]
     mitigations: Mapping[str, tuple[str, ...]]  # by the condition's value
+    disk_in_memory: DiskInMemory
     entry: EntryCode | None  # None: no plugin can follow its calls yet
     unwatched: frozenset[str] = frozenset()  # plugins, and outputs of them, that it has not yet
-    disk_in_memory: str = ""  # parameter: of that size, at that address (MiB) memory is a disk
     real_time: str = ""  # parameters of a guest whose time is the host's
     exit_device: str = ""  # ends QEMU when the guest writes to it
     exit_sector: bytes = b""  # a boot sector that does, and nothing else
@@ -117,6 +135,12 @@ class Arch:
     def suffix(self) -> str:
         """What names have that need the architecture; x86-64's are as before there was another."""
         return "" if self is X86_64 else f"-{self.name}"
+
+    def modules(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return names of kernel modules with those that MEMORY_DISK stands for."""
+        of_disk = self.disk_in_memory.modules
+        each = (of_disk if name == MEMORY_DISK else (name,) for name in names)
+        return tuple(chain.from_iterable(each))
 
 
 _LABELS = (
@@ -245,7 +269,9 @@ X86_64 = Arch(
         "forced": ("mitigations=auto", "pti=on", "spectre_v2=retpoline", "retbleed=unret"),
     },
     entry=X86_ENTRY,
-    disk_in_memory="memmap={}M!{}M",
+    disk_in_memory=DiskInMemory(
+        "memmap={}M!{}M", ("X86_PMEM_LEGACY", "BLK_DEV_PMEM"), ("nd_pmem", "nd_e820")
+    ),
     # On a busy host the kernel finds that its timer does not tick, tries others, and may hang
     # (check_timer(), arch/x86/kernel/apic/io_apic.c).
     real_time="no_timer_check",
@@ -293,6 +319,11 @@ ARM64 = Arch(
     parameters=(),
     mitigations={"off": ("mitigations=off",), "auto": ("mitigations=auto",)},
     entry=ARM64_ENTRY,
+    # All memory that QEMU has is memory of the kernel, and each part of it a node, unless it is
+    # told otherwise.
+    disk_in_memory=DiskInMemory(
+        "numa=off mem={1}M", ("OF_PMEM", "BLK_DEV_PMEM"), ("nd_pmem", "of_pmem"), base=0x40000000
+    ),
 )
 
 ARCHES: Mapping[str, Arch] = {arch.name: arch for arch in (X86_64, ARM64)}

@@ -17,7 +17,7 @@ from lsmeter.catalogue.setups import one_each, parse_setup
 from lsmeter.catalogue.workloads import Offer, is_workload, load_workload, workload_names
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Benchmark, BootId, Cell, Conditions, Image, Kernel, Problem, Setup
-from lsmeter.core.model.arch import ARCHES, X86_64
+from lsmeter.core.model.arch import ARCHES, MEMORY_DISK
 from lsmeter.core.model.cell import AS_IT_RUNS
 from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.core.model.setup import again
@@ -124,14 +124,9 @@ def _unable(
     if setup.before and max(experiment.counted_copies) > 1:
         what = "what it does before each reading is of the whole guest"
         return Problem(f"{title} in several copies", kernel.name, setup.name, detail=what)
-    if offer and kernel.arch != X86_64.name and not kernel.runs:
-        what = f"instructions of services are not counted on {kernel.arch} yet"
-        return Problem(f"{title} on {kernel.name}: {what}", kernel.name, setup.name)
     kind = find_task(experiment.task)
-    if setup.image and kind.modules and not ARCHES[kernel.arch].disk_in_memory:
-        what = f"its image is a disk in memory, which guests of {kernel.arch} cannot have yet"
-        return Problem(f"{title} on {kernel.name}: {what}", kernel.name, setup.name)
-    if missing := _missing(kernel, setup, kind):
+    has_image = bool(image_of(experiment, offer) if offer else setup.image)
+    if missing := _missing(kernel, setup, kind, has_image=has_image):
         what = f"the kernel was built without {', '.join(missing)}"
         return Problem(f"{title} on {kernel.name}: {what}", kernel.name, setup.name)
     if offer and (why := why_unconfined(setup, offer.workload)):
@@ -314,12 +309,15 @@ def missing_options(kernel: Kernel, needed: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"CONFIG_{name}" for name in lacking)
 
 
-def _missing(kernel: Kernel, setup: Setup, kind: TaskKind) -> tuple[str, ...]:
+def _missing(kernel: Kernel, setup: Setup, kind: TaskKind, *, has_image: bool) -> tuple[str, ...]:
     """Return what the kernel lacks: options, and files that should have been made with it."""
     files = {item.artifact for item in setup.files if item.artifact} - set(kernel.artifacts)
     needed = (*setup.needs_config, *kind.needs)
-    if setup.image and not kind.modules and not kernel.runs:  # else it is in memory
-        needed += ARCHES[kernel.arch].boards[kernel.boot_protocol].disk_needs
+    if has_image and not kernel.runs:
+        arch = ARCHES[kernel.arch]
+        board = arch.boards[kernel.boot_protocol]
+        in_memory = MEMORY_DISK in kind.modules
+        needed += arch.disk_in_memory.disk_needs if in_memory else board.disk_needs
     return (*missing_options(kernel, needed), *sorted(files))
 
 

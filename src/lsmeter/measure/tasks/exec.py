@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from lsmeter.core.model import BenchmarkStatus, Cell, Samples, Sampling
+from lsmeter.core.model.arch import MEMORY_DISK
 from lsmeter.core.model.commands import Command
 from lsmeter.measure.tasks import TaskKind
 from lsmeter.measure.tasks.tally import PLUGIN, Account, DamagedTallyError, Tally, parse_tally
@@ -102,7 +103,7 @@ TASK = TaskKind(
     NAME,
     "a command that runs once, counted by account",
     request,
-    modules=("nd_pmem", "nd_e820"),
+    modules=(MEMORY_DISK,),
     sampling=Sampling(samples=1, warmup=0, whole_ppm=0),
     icount_shift=_ICOUNT_SHIFT,
     plugin=PLUGIN,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from lsmeter.core.model import Cell, Sampling, Setup, Task
+from lsmeter.core.model.arch import MEMORY_DISK
 from lsmeter.measure.tasks import TaskKind
 
 NAME = "serve"
@@ -42,5 +43,5 @@ TASK = TaskKind(
     NAME,
     "the clients of services in another guest",
     request,
-    modules=("nd_pmem", "nd_e820"),
+    modules=(MEMORY_DISK,),
 )

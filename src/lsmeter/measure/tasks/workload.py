@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lsmeter.core.model import BenchmarkStatus, Cell, Samples, Setup
+from lsmeter.core.model.arch import MEMORY_DISK
 from lsmeter.core.model.setup import Layer, ordered
 from lsmeter.core.model.workload import Client, Workload
 from lsmeter.core.printable import printable
@@ -208,9 +209,9 @@ TASK = TaskKind(
     "workload",
     "services under load, counted by account",
     request,
-    needs=("VETH", "X86_PMEM_LEGACY", "BLK_DEV_PMEM", "NET_NS"),
-    # The image's disk in memory, the link, the layers of containers.
-    modules=("nd_pmem", "nd_e820", "veth", "overlay"),
+    needs=("VETH", "NET_NS"),
+    # The image's disk, the link, the layers of containers.
+    modules=(MEMORY_DISK, "veth", "overlay"),
     icount_shift=_ICOUNT_SHIFT,
     plugin=PLUGIN,
     silence_s=_SILENCE_S,

@@ -33,7 +33,7 @@ KEPT_MODULES = (
     *("brd", "loop", "ext2", "ext4", "xfs", "btrfs", "overlay", "squashfs", "9p", "9pnet_virtio"),
     *("virtio_blk", "virtio_console", "virtio_mmio", "virtio_net", "virtio_pci", "virtio_rng"),
     *("nd_pmem", "nd_e820", "veth", "tun", "sctp", "xfrm_user", "af_key", "esp4", "esp6"),
-    *("authenc", "crypto_null", "nf_tables", "nft_objref"),
+    *("authenc", "crypto_null", "nf_tables", "nft_objref", "of_pmem"),
 )
 
 
@@ -171,7 +171,8 @@ def create(
             shutil.copyfile(found.system_map, entry / "System.map")
     config = tree.read_text(found.config) or vmlinux.embedded_config(booted)
     write_atomic(entry / "config", config.encode())
-    considered = tuple(dict.fromkeys(canonical(name) for name in (*KEPT_MODULES, *modules)))
+    wanted = prepared.arch.modules((*KEPT_MODULES, *modules))
+    considered = tuple(dict.fromkeys(map(canonical, wanted)))
     files = tree.needed_modules(found, considered, entry / "modules")
     facts = _Facts(
         release=prepared.release or found.release,
@@ -199,11 +200,14 @@ def load(entry: Path, name: str, modules: tuple[str, ...]) -> Kernel | None:
     whose content is not what was put there is an InfrastructureError.
     """
     said = KERNELS.read(entry)
-    wanted = tuple(canonical(module) for module in modules)
-    if said is None or set(wanted) - set(said.considered):
+    if said is None:
+        return None
+    arch = ARCHES[said.arch]
+    wanted = tuple(map(canonical, arch.modules(modules)))
+    if set(wanted) - set(said.considered):
         return None
     # Those of the board that it will run on; all are among the modules that are kept.
-    board = ARCHES[said.arch].boards[said.boot_protocol]
+    board = arch.boards[said.boot_protocol]
     wanted = tuple(dict.fromkeys((*wanted, *board.disk_modules)))
     booted, by_name = entry / said.image, {module.name: module for module in said.modules}
     files = {name: entry / "modules" / f"{name}.ko" for name in by_name}
