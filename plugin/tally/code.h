@@ -32,8 +32,10 @@ struct code {
 	 */
 	bool (*stores)(const uint8_t *bytes, unsigned int displacement, bool zero, uint64_t *early);
 	enum result_part (*result)(const uint8_t *bytes, size_t size);
-	/* The counter of this processor that is incremented; NULL: none is told apart. */
+	/* The counter of this processor that is incremented; NULL: registers have its address. */
 	uint64_t (*counts)(const uint8_t *bytes, size_t size, uint64_t vaddr);
+	/* Increments a counter of 32 bits; NULL: counts() tells which. */
+	bool (*increments)(const uint8_t *bytes);
 };
 
 extern const struct code code_x86, code_arm64;

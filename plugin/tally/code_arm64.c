@@ -87,6 +87,14 @@ static enum result_part result(const uint8_t *bytes, size_t size)
 	return (insn & 0xfffffc1f) == 0xf9000000 ? RESULT_STORED : RESULT_NONE; /* str x0, [...] */
 }
 
+/* ldadd, or what it is without LSE: stxr at the end of a loop. */
+static bool increments(const uint8_t *bytes)
+{
+	uint32_t insn = word(bytes);
+
+	return (insn & 0xff20fc00) == 0xb8200000 || (insn & 0xffe0fc00) == 0x88007c00;
+}
+
 const struct code code_arm64 = {
 	.call = "__arm64_sys_",
 	.result_stored = "invoke_syscall",
@@ -98,4 +106,5 @@ const struct code code_arm64 = {
 	.target = target,
 	.stores = stores,
 	.result = result,
+	.increments = increments,
 };

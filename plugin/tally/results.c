@@ -11,7 +11,8 @@
 static struct {
 	const uint8_t *memory; /* the guest's, from its first byte on; NULL: not known */
 	uint64_t bytes;	       /* of its first block */
-	bool readable; /* a system call has stored what it begins with, as far as was read */
+	uint64_t begin; /* of that, as QEMU numbers it: where it is, or 0 as part of a whole */
+	bool readable;	/* a system call has stored what it begins with, as far as was read */
 } results;
 
 void results_memory(uint64_t bytes)
@@ -27,7 +28,7 @@ static bool read_stored(qemu_plugin_meminfo_t info, uint64_t at, void *value, si
 
 	if (!results.memory || !place || qemu_plugin_hwaddr_is_io(place))
 		return false;
-	address = qemu_plugin_hwaddr_phys_addr(place) - guest_code->memory;
+	address = qemu_plugin_hwaddr_phys_addr(place) - results.begin;
 	if (address >= results.bytes || results.bytes - address < size)
 		return false;
 	memcpy(value, results.memory + address, size);
@@ -37,13 +38,19 @@ static bool read_stored(qemu_plugin_meminfo_t info, uint64_t at, void *value, si
 /* Before a system call is known, what is stored shows whether it can be read. */
 static void on_no_result(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
 {
+	uint64_t begins[] = {results.begin, results.begin ? 0 : guest_code->memory};
 	size_t size = guest_code->unknown_bytes;
 	int64_t value;
 
 	(void)vcpu, (void)data;
-	if (qemu_plugin_mem_is_store(info) && disarm())
+	if (!qemu_plugin_mem_is_store(info) || !disarm())
+		return;
+	results.readable = false;
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]) && !results.readable; i++) {
+		results.begin = begins[i];
 		results.readable = read_stored(info, at, &value, size) &&
 				   !memcmp(&value, &guest_code->unknown, size);
+	}
 }
 
 static void on_result(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)

@@ -19,7 +19,7 @@
 #define NO_NUMBER -1
 
 static struct {
-	uint64_t avc; /* avc_cache_stats */
+	uint64_t avc; /* avc_cache_stats; 0: not known, or not yet */
 	bool called;  /* user space makes a system call, where its entry does not tell */
 } watch;
 
@@ -180,6 +180,18 @@ static void on_avc(unsigned int vcpu, void *miss)
 	accounts_avc(miss);
 }
 
+/* The first counter that is ever incremented is that of the lookups: all else follows one. */
+static void on_increment(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t at, void *data)
+{
+	(void)vcpu, (void)info, (void)data;
+	if (!disarm())
+		return;
+	if (!watch.avc)
+		watch.avc = at;
+	if (at == watch.avc || at == watch.avc + sizeof(uint32_t))
+		accounts_avc(at != watch.avc);
+}
+
 static void instrument_switch(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size)
 {
 	uint64_t offset;
@@ -287,17 +299,24 @@ static void instrument_entry(struct qemu_plugin_insn *insn, const struct symbol 
  * Lookups or misses, the first fields of struct avc_cache_stats (security/selinux/include/avc.h,
  * Linux 6.1 to 7.2), are incremented.
  */
-static void instrument_avc(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size)
+static void instrument_avc(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size,
+			   const struct symbol *symbol)
 {
-	uint64_t at = guest_code->counts(bytes, size, qemu_plugin_insn_vaddr(insn));
+	uint64_t at = 0;
 
+	if (guest_code->counts && watch.avc)
+		at = guest_code->counts(bytes, size, qemu_plugin_insn_vaddr(insn));
 	if (at && (at == watch.avc || at == watch.avc + sizeof(uint32_t)))
 		call_at(insn, on_avc, at != watch.avc);
+	if (guest_code->increments && owners_is_module(symbol) &&
+	    !strncmp(symbol->name, "avc_", 4) && guest_code->increments(bytes))
+		watch_access(insn, on_increment, 0);
 }
 
 void watch_avc(uint64_t stats)
 {
-	watch.avc = stats;
+	if (guest_code->counts)
+		watch.avc = stats;
 }
 
 static bool is_softirq(const struct symbol *symbol)
@@ -348,8 +367,7 @@ bool watch_kernel(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t si
 	access_begin();
 	if (guest_arch->links)
 		instrument_back(insn, vaddr);
-	if (watch.avc && guest_code->counts)
-		instrument_avc(insn, bytes, size);
+	instrument_avc(insn, bytes, size, symbol);
 	if (entry)
 		instrument_entry(insn, entry);
 	if (symbol && symbol->kind == SYM_SWITCH)

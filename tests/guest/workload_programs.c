@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * All programs of a workload in one; the first word says which. Each notes itself in LOG, so that
- * what comes later can tell what came before.
+ * what comes later can tell what came before. Called nsenter it becomes what it is given, called
+ * network it does nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +60,7 @@ static void answer(void)
 	}
 }
 
-static int serve(void)
+static int serve(const char *name)
 {
 	note("service");
 	puts("starting");
@@ -70,7 +71,7 @@ static int serve(void)
 	/* The parent never waits for it: what has ended must not count as a process that is left. */
 	while (fork())
 		pause();
-	prctl(PR_SET_NAME, "a (served) name");
+	prctl(PR_SET_NAME, name);
 	answer();
 	return 0;
 }
@@ -149,10 +150,14 @@ int main(int argc, char **argv)
 	const char *word = argc > 1 ? argv[1] : "";
 	int number = argc > 2 ? atoi(argv[2]) : 0;
 
+	if (strstr(argv[0], "nsenter"))
+		return execv(argv[2], argv + 2);
+	if (strstr(argv[0], "network"))
+		return 0;
 	if (!strcmp(word, "note"))
 		note(argv[2]);
 	else if (!strcmp(word, "serve"))
-		return serve();
+		return serve(argc > 2 ? argv[2] : "a (served) name");
 	else if (!strcmp(word, "ready"))
 		close(reach());
 	else if (!strcmp(word, "log"))
