@@ -143,9 +143,7 @@ def _offer(name: str, table: _File, path: Path) -> Offer:
     workload = Workload(
         name=name,
         unit=table.unit,
-        image=str(beside(path, table.image, f"{path}: image"))
-        if "/" in table.image
-        else table.image,
+        image=_image(path, table.image),
         memory_mib=table.memory_mib,
         settle_ms=table.settle_ms,
         place=table.place,
@@ -163,6 +161,12 @@ def _combinations(
     values = [value if isinstance(value, list) else [value] for value in params.values()]
     for chosen in product(*values):
         yield tuple(zip(params, chosen, strict=True))
+
+
+def _image(path: Path, name: str) -> str:
+    """Return what an image is asked for by: a name, or a path, which has a slash."""
+    found = str(beside(path, name, f"{path}: image")) if "/" in name else name
+    return found if "/" in found or found == name else f"./{found}"
 
 
 def _filled(
