@@ -93,7 +93,10 @@ def _lacking(arch: Arch) -> Iterator[tuple[str, str]]:
     except LsmeterError as error:
         yield error.title, arch.compiler_packages
     if process.find(arch.compiler) is None:
-        yield f"no attribution on {arch.name}: no {arch.compiler}", arch.compiler_packages
+        yield (
+            f"no attribution and no builds of kernels of {arch.name}: no {arch.compiler}",
+            arch.compiler_packages,
+        )
     if process.find("arch-test") is None or process.run(["arch-test", arch.debian]).returncode:
         yield f"no images of {arch.name}: its programs do not run here", _FOREIGN
 

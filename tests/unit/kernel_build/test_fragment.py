@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.core.errors import UsageError
+from lsmeter.core.model.arch import ARM64, X86_64
 from lsmeter.sources.kernels.build.fragment import (
     Assignment,
     config_text,
@@ -50,9 +51,19 @@ def test_header_and_options_are_read() -> None:
     assert part.assignments[2].line == 9
 
 
+def test_a_paragraph_may_be_of_one_architecture() -> None:
+    text = (
+        "CONFIG_A=y\n\n# of it alone\n# architecture: arm64\nCONFIG_B=y\nCONFIG_C=n\n\nCONFIG_D=y\n"
+    )
+    part = parse_fragment("x", text)
+    assert [item.option for item in part.of_arch(ARM64).assignments] == ["A", "B", "C", "D"]
+    assert [item.option for item in part.of_arch(X86_64).assignments] == ["A", "D"]
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        ("# architecture: arm46\n", "fragment bad, line 1: unknown architecture 'arm46'"),
         ("CONFIG_A=maybe\n", "line 1: not an option: CONFIG_A=maybe"),
         ("A=y\n", "line 1: not an option"),
         ("\nCONFIG_A=y\nCONFIG_A=n\n", "line 3: CONFIG_A is already set in line 2"),

@@ -5,13 +5,18 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lsmeter.core.errors import BuildError, InfrastructureError, UsageError
+from lsmeter.core.model import BootProtocol
+from lsmeter.core.model.arch import ARM64, X86_64, arch_of_host
 from lsmeter.sources.kernels.build.make import (
     Slot,
+    check_tools,
+    command,
     environment,
     error_lines,
     run_make,
@@ -156,6 +161,33 @@ def test_the_users_environment_cannot_change_the_kernel(
     env = environment(Slot(tmp_path))
     assert not {"KCFLAGS", "ARCH", "KCONFIG_CONFIG", "MAKEFLAGS", "LOCALVERSION"} & set(env)
     assert env["KBUILD_BUILD_USER"] == "lsmeter"
+
+
+def test_a_kernel_of_another_architecture_has_its_compiler_and_image(tmp_path: Path) -> None:
+    (other,) = (arch for arch in (X86_64, ARM64) if arch is not arch_of_host())
+    words = command(Slot(tmp_path, other), ["all"])
+    assert f"ARCH={other.name}" in words
+    assert f"CROSS_COMPILE={other.cross}" in words
+    (compiler,) = (word for word in words if word.startswith("CC="))
+    assert compiler.endswith(other.compiler)
+    (of_host,) = (word for word in words if word.startswith("HOSTCC="))
+    assert of_host.endswith(("=gcc", " gcc"))
+    own = " ".join(command(Slot(tmp_path, arch_of_host()), ["all"]))
+    assert "CROSS_COMPILE" not in own
+    assert f"ARCH={arch_of_host().name} " in own
+    put(replace(built("two"), arch="arm64"), tmp_path)
+    kernel = store.to_kernel(store.get_built("two"))
+    assert (kernel.arch, kernel.boot_protocol) == ("arm64", BootProtocol.IMAGE)
+
+
+def test_without_its_compiler_the_package_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (other,) = (arch for arch in (X86_64, ARM64) if arch is not arch_of_host())
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InfrastructureError, match=f"without {other.compiler}") as caught:
+        check_tools(other)
+    assert other.compiler_packages in caught.value.hint
 
 
 def test_pahole_runs_on_one_thread(tmp_path: Path) -> None:

@@ -132,6 +132,11 @@ class Arch:
         return self.uname == platform.machine()
 
     @property
+    def cross(self) -> str:
+        """What the names of programs begin with that build for it on this machine."""
+        return "" if self.is_host else self.compiler.removesuffix("gcc")
+
+    @property
     def suffix(self) -> str:
         """What names have that need the architecture; x86-64's are as before there was another."""
         return "" if self is X86_64 else f"-{self.name}"

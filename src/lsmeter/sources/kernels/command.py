@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.options import argument, declared
 from lsmeter.cli.show import deliver, listed, show
+from lsmeter.core.model.arch import find_arch
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Document, Kind, Shown
 
@@ -34,6 +35,7 @@ def build(
     with_lsm: Annotated[list[Path] | None, declared("kernel-build.with_lsm")] = None,
     name: Annotated[str | None, declared("kernel-build.name")] = None,
     *,
+    arch: Annotated[str | None, declared("kernel-build.arch")] = None,
     offline: Annotated[bool, declared("kernel-build.offline")] = False,
     fresh: Annotated[bool, declared("kernel-build.fresh")] = False,
 ) -> None:
@@ -56,7 +58,8 @@ def build(
 
     with LiveTasks(SCREEN.err) as tasks:
         request = Request(offline=offline, refresh=fresh, progress=tasks)
-        kernel = build_kernel(source, config or DEFAULT_CONFIGS, with_lsm or (), name, request)
+        of = find_arch(arch, where="--arch") if arch else None
+        kernel = build_kernel(source, config or DEFAULT_CONFIGS, with_lsm or (), name, request, of)
     SCREEN.say(f"{kernel.release}: {kernel.origin}")
     for missing, why in get_built(kernel.name).without:
         SCREEN.say(f"without {missing}: {why}")

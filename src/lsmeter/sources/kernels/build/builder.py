@@ -20,7 +20,8 @@ from pathlib import Path
 
 from lsmeter.core import process
 from lsmeter.core.errors import BuildError, InfrastructureError, LsmeterError
-from lsmeter.core.model import Kernel
+from lsmeter.core.model import BootProtocol, Kernel
+from lsmeter.core.model.arch import X86_64, Arch, arch_of_host
 from lsmeter.core.progress import Progress, shown
 from lsmeter.core.storage import locked, make_dir, sha256_of, write_atomic
 from lsmeter.sources.kernels import vmlinux
@@ -57,6 +58,7 @@ class Recipe:
     assignments: tuple[fragment.Assignment, ...]
     lsms: tuple[with_lsm.OutOfTreeLsm, ...]
     toolchain: tuple[str, str, str]  # versions of what changes the kernel: gcc, ld, pahole
+    arch: Arch = X86_64
 
     @property
     def identity(self) -> str:
@@ -67,6 +69,7 @@ class Recipe:
             "config": fragment.config_text(self.assignments),
             "lsms": [lsm.identity for lsm in self.lsms],
             "toolchain": self.toolchain,
+            **({"arch": self.arch.name} if self.arch is not X86_64 else {}),
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -75,6 +78,7 @@ class Recipe:
         """Name the kernel by what went in: 6.1-lsm-all, 6.1-lsm-all-example-lsm."""
         named = [part.name for part in self.fragments if part.foundation or len(self.fragments) < 2]
         modules = [lsm.name for lsm in self.lsms if lsm.name not in named]
+        modules += [self.arch.name] if self.arch is not X86_64 else []
         return re.sub(r"[^A-Za-z0-9._+-]", "-", "-".join([self.source.label, *named, *modules]))
 
     @property
@@ -84,7 +88,8 @@ class Recipe:
         key = json.dumps([str(self.source.path), names, self.toolchain])
         digest = hashlib.sha256(key.encode()).hexdigest()[:10]
         readable = re.sub(r"[^A-Za-z0-9.+-]", "-", "-".join([self.source.path.name, *names]))
-        return Slot(store.slots_dir() / f"{readable[:60]}-{digest}")
+        home = store.slots_dir() / f"{readable[:60]}-{digest}{self.arch.suffix}"
+        return Slot(home, self.arch)
 
 
 def build_kernel(
@@ -93,16 +98,17 @@ def build_kernel(
     with_lsms: Sequence[Path] = (),
     name: str | None = None,
     request: Request = ANY,
+    arch: Arch | None = None,
 ) -> Kernel:
     """Return the kernel built from `source` with the fragments `configs`, built if need be.
 
     source: debian-source:6.1, a tarball, or the directory of a kernel tree. configs: names of
     fragments that come with lsmeter, or files. with_lsms: directories of modules to add. name: what
-    to call it (default: after what goes in). A kernel of the same name that was made of something
-    else is replaced.
+    to call it (default: after what goes in). arch: this machine's by default. A kernel of the same
+    name that was made of something else is replaced.
     """
     wanted = store.check_name(name) if name else None
-    recipe = prepare(source, configs, with_lsms, request)
+    recipe = prepare(source, configs, with_lsms, request, arch or arch_of_host())
     wanted = wanted or recipe.default_name
     built = store.find_built(wanted)
     if built is not None and built.identity == recipe.identity:
@@ -116,24 +122,33 @@ def build_kernel(
 
 
 def prepare(
-    source: str, configs: Sequence[str], with_lsms: Sequence[Path], request: Request = ANY
+    source: str,
+    configs: Sequence[str],
+    with_lsms: Sequence[Path],
+    request: Request = ANY,
+    arch: Arch = X86_64,
 ) -> Recipe:
     """Read all that goes into a kernel; mistakes of the user are reported here."""
     named = [fragment.load_fragment(word) for word in dict.fromkeys(configs)]
     foundation = fragment.foundation_of(named)
     below = [fragment.load_fragment(foundation)] if foundation else []
-    fragments = (*below, *named)
+    fragments = tuple(part.of_arch(arch) for part in (*below, *named))
     shipped_lsms = [fragment.shipped_lsm(word) for part in fragments for word in part.with_lsm]
     lsms = tuple(with_lsm.read_lsm(path) for path in (*shipped_lsms, *with_lsms))
     requests = [fragment.Fragment(f"--with-lsm {lsm.name}", "", lsm.assignments) for lsm in lsms]
     assignments = fragment.merge([*fragments, *requests])
-    check_tools()
+    check_tools(arch)
     return Recipe(
         source=resolve_source(source, request),
         fragments=fragments,
         assignments=assignments,
         lsms=lsms,
-        toolchain=(version_of("gcc"), version_of("ld"), version_of("pahole")),
+        toolchain=(
+            version_of(f"{arch.cross}gcc"),
+            version_of(f"{arch.cross}ld"),
+            version_of("pahole"),
+        ),
+        arch=arch,
     )
 
 
@@ -143,9 +158,7 @@ def _build(recipe: Recipe, name: str, progress: Progress) -> None:
     began = time.monotonic()
     try:
         config = _compile(recipe, name, progress)
-        image = slot.home / "vmlinux"
-        # Debug information, which no guest needs, stays behind.
-        process.output(["objcopy", "--strip-debug", str(slot.objects / "vmlinux"), str(image)])
+        image = _bootable(slot)
     except BuildError as error:
         error.log_path = error.log_path or slot.log
         raise
@@ -158,7 +171,7 @@ def _build(recipe: Recipe, name: str, progress: Progress) -> None:
     facts = store.BuiltKernel(
         name=name,
         identity=recipe.identity,
-        release=vmlinux.prepare_elf(image).release or kernel_release(recipe.source.path),
+        release=_release(recipe, image),
         origin=f"built from {recipe.source.origin}, {'+'.join(fragments)}{added}, {compiler}",
         fragments=fragments,
         with_lsm=lsms,
@@ -170,8 +183,23 @@ def _build(recipe: Recipe, name: str, progress: Progress) -> None:
         artifacts=tuple((key, sha256_of(path)) for key, path in made.items()),
         without=without,
         others=tuple((key, sha256_of(path)) for key, path in files.items()),
+        arch=recipe.arch.name,
     )
     store.put(facts, {"vmlinux": image, **files, **made})
+
+
+def _bootable(slot: Slot) -> Path:
+    """Return what guests boot of a kernel that was built, without debug information."""
+    if BootProtocol.IMAGE in slot.arch.boards:
+        return slot.objects / f"arch/{slot.arch.tree}/boot/Image"
+    image = slot.home / "vmlinux"
+    process.output(["objcopy", "--strip-debug", str(slot.objects / "vmlinux"), str(image)])
+    return image
+
+
+def _release(recipe: Recipe, image: Path) -> str:
+    said = vmlinux.prepare(image, recipe.slot.home / "unpacked").release
+    return said or kernel_release(recipe.source.path)
 
 
 def _compile(recipe: Recipe, name: str, progress: Progress) -> Mapping[str, str]:
@@ -185,7 +213,8 @@ def _compile(recipe: Recipe, name: str, progress: Progress) -> Mapping[str, str]
         sync(slot.tree, plan(source.path, source.files, own))
         config = fragment.configure(recipe.assignments, slot)
         with_lsm.check_count(fragment.tree_reader(slot.tree), config)
-        run_make(slot, ["vmlinux"], lambda done: show(min(done, expected or done)))
+        target = "Image" if BootProtocol.IMAGE in slot.arch.boards else "vmlinux"
+        run_make(slot, [target], lambda done: show(min(done, expected or done)))
         _refuse_moved(source)
         fragment.remember(recipe.assignments, slot)
     return config

@@ -5,7 +5,9 @@ A fragment is a file of `CONFIG_NAME=value` lines. Its header is comments: `# ti
 and where needed `# foundation:` (the fragment that it stands on: `base` unless it says another,
 `none` when it is itself a foundation), `# objects:` (about how many files a first build
 compiles) and `# with-lsm:` (a module directory that comes with lsmeter). A line
-`# optional: why` above an option says that a kernel that does not know the option is no error.
+`# optional: why` above an option says that a kernel that does not know the option is no error. A
+line `# architecture: NAME` says of the options from there to an empty line that they are of that
+architecture alone.
 """
 
 from __future__ import annotations
@@ -13,11 +15,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lsmeter.core.errors import BuildError, UsageError
 from lsmeter.core.inputs import read_file
+from lsmeter.core.model.arch import X86_64, Arch, find_arch
 from lsmeter.core.registry import unknown
 from lsmeter.core.storage import reading, write_atomic
 from lsmeter.sources.kernels.build import kconfig
@@ -34,6 +37,7 @@ _NOT_SET = re.compile(r"# CONFIG_([A-Za-z0-9_]+) is not set")
 # What kconfig read for the last configuration, by its own account.
 _READ = re.compile(r"^deps_config := \\\n((?:\t\S+(?: \\)?\n)+)$", re.MULTILINE)
 _STAMP = "configured"
+_ARCHITECTURE = re.compile(r"# architecture: (\S+)")
 _HEADER = re.compile(r"# (title|foundation|objects|with-lsm): (.+)")
 
 
@@ -46,6 +50,7 @@ class Assignment:
     fragment: str
     line: int
     optional: bool = False
+    arch: str = ""  # the only one that has it
 
     @property
     def text(self) -> str:
@@ -64,6 +69,11 @@ class Fragment:
     objects: int = 0
     with_lsm: tuple[str, ...] = ()
 
+    def of_arch(self, arch: Arch) -> Fragment:
+        """Return it without what is of other architectures."""
+        kept = tuple(item for item in self.assignments if item.arch in {"", arch.name})
+        return replace(self, assignments=kept)
+
 
 def parse_fragment(name: str, text: str) -> Fragment:
     """Read the fragment `name`; raise UsageError with the line for anything unknown in it."""
@@ -71,17 +81,21 @@ def parse_fragment(name: str, text: str) -> Fragment:
         raise UsageError(f"fragment {name}: too long ({len(text)} characters)")
     header: dict[str, str] = {}
     found: dict[str, Assignment] = {}
-    optional = False
+    optional, arch = False, ""
     for number, raw in enumerate(text.splitlines(), start=1):
         line, place = raw.strip(), f"fragment {name}, line {number}"
         if match := _ASSIGNMENT.fullmatch(line) or _NOT_SET.fullmatch(line):
             option, value = (*match.groups(), "n")[:2]
             if earlier := found.get(option):
                 raise UsageError(f"{place}: CONFIG_{option} is already set in line {earlier.line}")
-            found[option] = Assignment(option, value, name, number, optional)
+            found[option] = Assignment(option, value, name, number, optional, arch)
+        elif match := _ARCHITECTURE.fullmatch(line):
+            arch = find_arch(match[1], where=place).name
         elif match := _HEADER.fullmatch(line):
             header[match[1]] = match[2].strip()
-        elif line and not line.startswith("#"):
+        elif not line:
+            arch = ""
+        elif not line.startswith("#"):
             raise UsageError(
                 f"{place}: not an option: {line[:80]}",
                 hint="lines are CONFIG_NAME=value, with y, n, m, a number or a quoted text",
@@ -200,7 +214,7 @@ def configure(assignments: Sequence[Assignment], slot: Slot) -> Mapping[str, str
         write_atomic(wanted, text)
         run_make(slot, ["allnoconfig"], extra={"KCONFIG_ALLCONFIG": str(wanted)})
     config = parse_config((slot.objects / ".config").read_text(encoding="utf-8"))
-    check_config(assignments, config, tree_reader(slot.tree))
+    check_config(assignments, config, tree_reader(slot.tree), slot.arch)
     return config
 
 
@@ -247,11 +261,14 @@ def tree_reader(tree: Path) -> kconfig.Reader:
 
 
 def check_config(
-    assignments: Sequence[Assignment], config: Mapping[str, str], read: kconfig.Reader
+    assignments: Sequence[Assignment],
+    config: Mapping[str, str],
+    read: kconfig.Reader,
+    arch: Arch = X86_64,
 ) -> None:
     """Raise BuildError that names each option that kconfig dropped, who wanted it, and why."""
     lost = dropped(assignments, config)
-    tree = kconfig.read_kconfig(read) if lost else kconfig.Kconfig()
+    tree = kconfig.read_kconfig(read, arch) if lost else kconfig.Kconfig()
     lines = [
         f"{item.text} ({item.fragment}, line {item.line}): "
         f"{kconfig.reason(tree, config, item.option, item.value)}"

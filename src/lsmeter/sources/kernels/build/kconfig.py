@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from lsmeter.core.model.arch import X86_64
+from lsmeter.core.model.arch import X86_64, Arch
 
 Reader = Callable[[str], str | None]  # a file's text by its path in the tree, None if absent
 
@@ -146,12 +146,12 @@ class Kconfig:
     selected_by: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
 
-def read_kconfig(read: Reader) -> Kconfig:
+def read_kconfig(read: Reader, arch: Arch = X86_64) -> Kconfig:
     """Read all Kconfig files; read gives a file's text, None where there is none."""
     found = Kconfig()
     blocks: list[Definition] = []  # those that are open
     owner: Definition | None = None  # of the properties that follow
-    for place, word, rest in _statements(read, "Kconfig", iter(range(_MAX_FILES)), ()):
+    for place, word, rest in _statements(read, "Kconfig", iter(range(_MAX_FILES)), (), arch):
         if word in ("config", "menuconfig"):
             outer = [condition for block in blocks for condition in block.depends]
             choices = [block.title or "a choice" for block in blocks if block.name == "choice"]
@@ -173,7 +173,7 @@ def read_kconfig(read: Reader) -> Kconfig:
 
 
 def _statements(
-    read: Reader, path: str, files: Iterator[int], above: tuple[str, ...]
+    read: Reader, path: str, files: Iterator[int], above: tuple[str, ...], arch: Arch
 ) -> Iterator[tuple[str, str, str]]:
     """Give place, keyword and rest of each line, with those of a sourced file in its place."""
     known = path not in above and next(files, None) is not None
@@ -183,10 +183,10 @@ def _statements(
             continue
         word, rest = match[1], match[2].strip()
         if word in ("source", "osource", "rsource", "orsource"):
-            target = _ARCH.sub(X86_64.tree, rest.strip("\"'"))
+            target = _ARCH.sub(arch.tree, rest.strip("\"'"))
             target = f"{path.rpartition('/')[0]}/{target}" if "rsource" in word else target
             yield path, "source", target
-            yield from _statements(read, target, files, (*above, path))
+            yield from _statements(read, target, files, (*above, path), arch)
             yield path, "source", ""
         else:
             yield f"{path}:{number}", word, rest

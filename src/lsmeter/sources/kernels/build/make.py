@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from lsmeter.core import host, process
 from lsmeter.core.errors import BuildError, InfrastructureError
-from lsmeter.core.model.arch import X86_64
+from lsmeter.core.model.arch import X86_64, Arch
 from lsmeter.core.storage import cache_dir, make_dir, write_atomic, writing
 
 # Threads of pahole number types in an order of chance, and gain nothing on a kernel of this size.
@@ -61,8 +61,9 @@ _MAKE_STOPS = re.compile(r"^make(\[\d+\])?: \*\*\* ")
 class Slot:
     """Where one configuration of one source is built; all of it side by side for ccache."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, arch: Arch = X86_64) -> None:
         self.home = home
+        self.arch = arch
         self.tree = home / "tree"  # the farm of links that make sees as the kernel's tree
         self.objects = home / "obj"  # O=
         self.pahole = home / "pahole"  # what make calls for pahole
@@ -118,8 +119,13 @@ def _put(path: Path, entry: Entry) -> None:
         path.write_bytes(entry)
 
 
-def check_tools() -> None:
+def check_tools(arch: Arch) -> None:
     """Raise InfrastructureError if a program that every kernel build calls is missing."""
+    if arch.cross and process.find(arch.compiler) is None:
+        raise InfrastructureError(
+            f"cannot build a kernel of {arch.name} without {arch.compiler}",
+            hint=f"Debian: apt install {arch.compiler_packages}",
+        )
     if missing := [program for program in _NEEDED if process.find(program) is None]:
         raise InfrastructureError(
             f"cannot build a kernel without {', '.join(missing)}",
@@ -137,13 +143,14 @@ def version_of(program: str) -> str:
 
 def command(slot: Slot, targets: Sequence[str]) -> list[str]:
     """Return the make command for `targets`; the same for every build of a slot."""
-    compiler = "ccache gcc" if process.find("ccache") else "gcc"
+    arch, cached = slot.arch, "ccache " * bool(process.find("ccache"))
     flags = f"-ffile-prefix-map={slot.tree}=/linux -ffile-prefix-map={slot.objects}=/build"
     # Where variables live in optimised code is a sixth of compile time, and BTF does not hold it.
     flags += " -fno-var-tracking -fno-var-tracking-assignments"
     return [
         *("make", "-C", str(slot.tree), f"O={slot.objects}", f"-j{host.cores()}"),
-        *(f"ARCH={X86_64.name}", f"CC={compiler}", f"HOSTCC={compiler}", f"KCFLAGS={flags}"),
+        *(f"ARCH={arch.name}", *([f"CROSS_COMPILE={arch.cross}"] if arch.cross else [])),
+        *(f"CC={cached}{arch.cross}gcc", f"HOSTCC={cached}gcc", f"KCFLAGS={flags}"),
         *([f"PAHOLE={slot.pahole}"] if process.find("pahole") else []),
         *targets,
     ]

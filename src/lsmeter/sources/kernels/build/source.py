@@ -17,7 +17,7 @@ from pathlib import Path
 from lsmeter.core import process
 from lsmeter.core.entries import new_entry
 from lsmeter.core.errors import InfrastructureError, UsageError
-from lsmeter.core.model.arch import X86_64
+from lsmeter.core.model.arch import ARCHES
 from lsmeter.core.progress import Progress, shown
 from lsmeter.core.storage import cache_dir, known_sha256, locked
 from lsmeter.sources.kernels import apt, package
@@ -72,7 +72,8 @@ def resolve_source(text: str, request: Request = ANY) -> SourceTree:
 def _users_tree(path: Path) -> SourceTree:
     """Describe a tree of the user's: by what git says, or by names, sizes and times."""
     release = kernel_release(path)
-    marks = (".config", "include/config", f"arch/{X86_64.tree}/include/generated")
+    generated = (f"arch/{arch.tree}/include/generated" for arch in ARCHES.values())
+    marks = (".config", "include/config", *generated)
     built_in_place = any((path / mark).exists() for mark in marks)  # as the kernel's make sees it
     files = None
     if (path / ".git").exists():  # a file in a linked work tree

@@ -14,7 +14,8 @@ from typing import Literal
 
 from lsmeter.core.entries import Entries, new_entry
 from lsmeter.core.errors import InfrastructureError, UsageError
-from lsmeter.core.model import Artifact, BootProtocol, Kernel
+from lsmeter.core.model import Artifact, Kernel
+from lsmeter.core.model.arch import ARCHES, X86_64
 from lsmeter.core.registry import unknown
 from lsmeter.core.storage import cache_dir, locked, prove
 from lsmeter.sources.kernels.resolve import KernelListing, KernelSource, Request
@@ -42,6 +43,7 @@ class BuiltKernel:
     artifacts: tuple[tuple[str, str], ...] = ()  # further files: name and SHA-256
     without: tuple[tuple[str, str], ...] = ()  # those that could not be made: name and reason
     others: tuple[tuple[str, str], ...] = ()  # configuration and symbols: name and SHA-256
+    arch: str = X86_64.name
     format: Literal[1] = 1
 
     @property
@@ -51,7 +53,7 @@ class BuiltKernel:
 
     @property
     def image(self) -> Path:
-        """Return the image that a guest boots: an ELF without debug information."""
+        """Return the image that a guest boots: an ELF without debug information, or an Image."""
         return self.home / "vmlinux"
 
 
@@ -111,7 +113,8 @@ def to_kernel(built: BuiltKernel) -> Kernel:
         origin=built.origin,
         image=built.image,
         image_sha256=built.image_sha256,
-        boot_protocol=BootProtocol.PVH,
+        boot_protocol=next(iter(ARCHES[built.arch].boards)),
+        arch=built.arch,
         config=config,
         system_map=built.home / "System.map",
         artifacts={
