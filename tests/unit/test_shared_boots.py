@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
+from lsmeter.core import storage
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.model import Boot, Cell
 from lsmeter.core.storage import hold, make_dir, write_atomic
@@ -38,24 +40,36 @@ def _data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_runs_that_write_the_same_boot_at_once_leave_a_whole_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = write_atomic
+    fill = storage._fill
 
-    def slow(path: Path, data: bytes, *, lasting: bool) -> None:
-        time.sleep(random.Random(path.name.encode() + data).random() / 20)
-        write(path, data, lasting=lasting)
+    def slow(file: BinaryIO, data: bytes, mode: int | None, *, lasting: bool) -> None:
+        fill(file, data, mode, lasting=lasting)
+        time.sleep(random.Random(str(file.name).encode() + data).random() / 20)
 
-    monkeypatch.setattr(boots, "write_atomic", slow)
-    monkeypatch.setattr(boots, "write_new", slow)
+    monkeypatch.setattr(storage, "_fill", slow)
     names = ("samples.parquet", "console.log", "boot.json")
+    home = tmp_path / "boot"
 
     def store(files: dict[str, bytes]) -> None:
-        with boots.turn(tmp_path / "boot"):
-            boots.write_files(tmp_path / "boot", files)
+        boots.share_files(home, files)
 
     with ThreadPoolExecutor(4) as pool:
         files = [dict.fromkeys(names, b"%d" % number) for number in range(12)]
         list(pool.map(store, files))
-    assert len({(tmp_path / "boot" / name).read_bytes() for name in names}) == 1
+    assert len({(home / name).read_bytes() for name in names}) == 1
+    assert {path.name for path in tmp_path.iterdir()} <= {"boot", boots.LOCK_FILE}
+
+
+def test_what_a_kill_left_of_a_boot_is_removed_when_it_is_written_again(tmp_path: Path) -> None:
+    home, left = tmp_path / "boot", tmp_path / ".lsmeter-boot.partial"
+    for name in ("samples.parquet", "old.zst"):
+        write_atomic(left / name, b"half of")
+    boots.share_files(home, {"samples.parquet": b"all", "boot.json": b"of it"})
+    assert {path.name: path.read_bytes() for path in home.iterdir()} == {
+        "samples.parquet": b"all",
+        "boot.json": b"of it",
+    }
+    assert not left.exists()
 
 
 def test_a_boot_that_another_run_never_finishes_is_not_written_in_between(
@@ -65,14 +79,15 @@ def test_a_boot_that_another_run_never_finishes_is_not_written_in_between(
     machine = Scripted(lambda _: RECORDED.read_bytes())
     (planned,) = sweep_plan().boots
     home = stored_path(planned)
+    write_atomic(home / "console.log", b"what it has written so far")
     with (
         hold(make_dir(home.parent) / boots.LOCK_FILE, "it", 0),
         pytest.raises(InfrastructureError, match=rf"process {os.getpid()} .* has held {home}"),
     ):
         carry_out(sweep_plan(), tmp_path / "a", machine)
-    assert not home.exists()
+    assert [path.name for path in home.iterdir()] == ["console.log"]
     carry_out(sweep_plan(), tmp_path / "a", machine)
-    assert home.exists()
+    assert (home / boots.BOOT_FILE).exists()
 
 
 def test_the_next_guest_starts_while_a_boot_is_stored(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from rich.text import Text
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.console import escaped as escape
 from lsmeter.core.model import BenchmarkStatus, Boot, BootStatus
+from lsmeter.core.printable import printable
 from lsmeter.machines import Machine, Spreads
 from lsmeter.measure.run.pace import Pace
 
@@ -62,8 +63,10 @@ class _Live:
     def __init__(self, console: Console, *columns: ProgressColumn) -> None:
         self._console = console
         first = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24))
-        hidden = not console.is_terminal
-        self._bars = _Bars(*first, *columns, console=console, transient=True, disable=hidden)
+        self._drawn = console.is_terminal
+        self._bars = _Bars(
+            *first, *columns, console=console, transient=True, disable=not self._drawn
+        )
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -71,6 +74,14 @@ class _Live:
 
     def __exit__(self, *raised: object) -> None:
         self._bars.stop()
+
+    def _say(self, text: str, style: str = "", lead: str = "") -> None:
+        """Print a line above what is drawn, or as it is: rich takes long for one of thousands."""
+        if self._drawn:
+            before = f"[{style}]{lead}[/] " if lead else ""
+            self._console.print(f"{before}{escape(text)}", soft_wrap=True)
+        elif not self._console.quiet:
+            self._console.file.write(f"{lead} {printable(text)}".lstrip() + "\n")
 
 
 class LiveTasks(_Live):
@@ -85,11 +96,11 @@ class LiveTasks(_Live):
     def update(self, task: str, done: float, total: float | None, *, unit: str = "") -> None:
         """Show how far a task is."""
         amount = _amount(done, total, unit)
-        if not self._console.is_terminal:
+        if not self._drawn:
             now = time.monotonic()
             if now - self._said.get(task, -_QUIET_S) >= _QUIET_S:
                 self._said[task] = now
-                self._console.print(escape(f"{task}: {amount}"), soft_wrap=True)
+                self._say(f"{task}: {amount}")
             return
         if task not in self._tasks:
             self._tasks[task] = self._bars.add_task(escape(task), total=total, amount=amount)
@@ -149,6 +160,8 @@ class LiveRun(_Live):
     def started(self, boot: PlannedBoot) -> None:
         """Show a guest that has been started."""
         self._pace.started(boot, time.monotonic())
+        if not self._drawn:
+            return
         name = escape(_name(boot))
         # What is drawn of many leaves room for the line below.
         shown = len(self._guests) < _MOST_SHOWN
@@ -157,16 +170,16 @@ class LiveRun(_Live):
     def advanced(self, boot: PlannedBoot, benchmarks: int) -> None:
         """Show how many benchmarks a guest has finished."""
         self._pace.advanced(boot, benchmarks, time.monotonic())
-        self._bars.update(self._guests[boot], completed=benchmarks)
+        if boot in self._guests:
+            self._bars.update(self._guests[boot], completed=benchmarks)
 
     def damaged(self, boot: PlannedBoot, why: str) -> None:
         """Say that a stored boot cannot be used."""
-        text = f"{escape(_name(boot))}: measured again: {escape(why)}"
-        self._console.print(f"[yellow]damaged[/] {text}", soft_wrap=True)
+        self._say(f"{_name(boot)}: measured again: {why}", "yellow", "damaged")
 
     def noted(self, text: str) -> None:
         """Say what happened to a machine that boots are made on."""
-        self._console.print(escape(text), soft_wrap=True)
+        self._say(text)
 
     def ended(self, boot: PlannedBoot, result: Boot, *, reused: bool) -> None:
         """Count a boot, and say in one line if it went wrong."""
@@ -182,13 +195,12 @@ class LiveRun(_Live):
         if boot in self._guests:
             self._bars.remove_task(self._guests.pop(boot))
         if result.status is not BootStatus.OK:
-            said = escape(f"{_name(boot)}: {result.detail}")
-            self._console.print(f"[bold red]{result.status.value}[/] {said}", soft_wrap=True)
-        elif SCREEN.verbose or not self._console.is_terminal:
+            self._say(f"{_name(boot)}: {result.detail}", "bold red", result.status.value)
+        elif SCREEN.verbose or not self._drawn:
             how = "from the store" if reused else f"{result.wall_s:.1f} s"
             said = f"{_kind(boot)} {self._done}/{self._total}: {_name(boot)}: {how}"
             more = f"; {self.times()}" if self._done < self._total and not reused else ""
-            self._console.print(escape(f"{said}{more}"), soft_wrap=True)
+            self._say(f"{said}{more}")
 
 
 def clock(seconds: float) -> str:

@@ -13,10 +13,11 @@ import hashlib
 import os
 import secrets
 import shlex
+import shutil
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -34,6 +35,8 @@ _QUIET_S, _POLL_S = 1.0, 0.02
 _SEAL = ".sha256"
 _FILE, PARTIAL = ".lsmeter-", ".partial"  # how names begin, and end, of what is not whole yet
 _MODE = 0o644
+# Why a directory cannot be written as a new one: it is there, or another process writes it.
+_THERE = {errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.ENOENT}
 _RACY_S = 2.0  # a file changed so lately may change again without another time
 
 
@@ -147,10 +150,34 @@ def write_atomic(path: Path, data: bytes, *, lasting: bool = True) -> None:
     _write(path, data, _MODE, lasting=lasting)
 
 
-def write_new(path: Path, data: bytes, *, lasting: bool = True) -> None:
-    """Write a file that is not there yet, and which nobody reads before another one is."""
-    with writing(path), path.open("xb") as file:
-        _fill(file, data, _MODE, lasting=lasting)
+def write_dir(path: Path, files: Mapping[str, bytes], *, lasting: bool = True) -> bool:
+    """Write a new directory of files, of which a reader sees all or none; False if it is there.
+
+    What a kill leaves of it has a name that the next one to write it finds, and removes. lasting:
+    the files outlive a loss of power.
+    """
+    partial = path.with_name(f"{_FILE}{path.name}{PARTIAL}")
+    with writing(path):
+        try:
+            _make_new(partial)
+            for name, data in files.items():
+                with (partial / name).open("xb") as file:
+                    _fill(file, data, _MODE, lasting=lasting)
+            partial.rename(path)
+        except OSError as error:
+            shutil.rmtree(partial, ignore_errors=True)
+            if error.errno in _THERE:
+                return False
+            raise
+    return True
+
+
+def _make_new(path: Path) -> None:
+    try:
+        path.mkdir()
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir()
 
 
 def write_output(path: Path, data: bytes, where: str = "--output") -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -23,7 +22,7 @@ from pydantic import TypeAdapter
 
 from lsmeter import __version__
 from lsmeter.core.model import Boot, BootId, Samples
-from lsmeter.core.storage import hold, make_dir, write_atomic, write_new, writing
+from lsmeter.core.storage import hold, make_dir, write_atomic, write_dir, writing
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.conclude import PARSER
 from lsmeter.guest.request import Request
@@ -143,23 +142,26 @@ def _light(item: Samples) -> Samples:
     return replace(item, values=(), whole=whole)
 
 
-def turn(directory: Path) -> AbstractContextManager[None]:
-    """Wait for other runs that write the same boot of the store."""
-    return hold(make_dir(directory.parent) / LOCK_FILE, str(directory), MAX_WAIT_S)
+def share_files(directory: Path, files: Mapping[str, bytes]) -> None:
+    """Write a boot of the store, as other runs may do at the same time.
+
+    A loss of power may cost what was written last: digests tell, and it is made again.
+    """
+    if not write_dir(directory, files, lasting=False):
+        with hold(make_dir(directory.parent) / LOCK_FILE, str(directory), MAX_WAIT_S):
+            write_files(directory, files, lasting=False)
 
 
 def write_files(directory: Path, files: Mapping[str, bytes], *, lasting: bool = True) -> None:
     """Write all files of a boot, boot.json last; lasting: they outlive a loss of power."""
-    if new := not directory.is_dir():
+    if write_dir(directory, files, lasting=lasting):
+        return
+    if not directory.is_dir():
         with writing(directory):
             directory.unlink(missing_ok=True)
-        make_dir(directory)
     for name, data in files.items():
-        if new and name != BOOT_FILE:
-            write_new(directory / name, data, lasting=lasting)
-        else:
-            _make_way(directory / name)
-            write_atomic(directory / name, data, lasting=lasting)
+        _make_way(directory / name)
+        write_atomic(directory / name, data, lasting=lasting)
 
 
 def _make_way(path: Path) -> None:

@@ -28,7 +28,7 @@ from lsmeter.measure.results.boots import (
     damaged_outputs,
     files_of,
     read_boot,
-    turn,
+    share_files,
     write_files,
 )
 from lsmeter.measure.results.directory import boot_folder, copy_boot
@@ -223,11 +223,10 @@ def _store(
         boot = replace(boot, detail=detail)
     files = files_of(boot, capture, request)
     stored = boot.status is BootStatus.OK and settings.store
-    # A loss of power may cost the counts of the last half minute: digests tell, and they are made
-    # again. To wait for the disk at each file is half of what a boot elsewhere takes of us.
+    # A loss of power may cost the counts of the last half minute. To wait for the disk at each file
+    # is half of what a boot elsewhere takes of us.
     if stored:
-        with turn(stored_path(planned)):
-            write_files(stored_path(planned), files, lasting=False)
+        share_files(stored_path(planned), files)
     write_files(home, files, lasting=not stored)
     return boot
 
@@ -236,9 +235,12 @@ async def _attempt(
     planned: PlannedBoot, machine: Machine, limits: Limits, observer: Observer
 ) -> Capture:
     """Make one boot, once."""
-    reader = SessionReader(make_request(planned.cell, planned.seed))
+    reader: SessionReader | None = None
 
     def on_results(data: bytes) -> int | Ending:
+        nonlocal reader
+        if reader is None:  # what comes whole from elsewhere has none
+            reader = SessionReader(make_request(planned.cell, planned.seed))
         known = reader.finished
         reader.feed(data)
         if reader.finished > known:
