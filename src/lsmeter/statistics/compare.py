@@ -23,6 +23,7 @@ from lsmeter.statistics.estimate import (
     Side,
     Typical,
     Values,
+    as_side,
     counts,
     cycles_half_width,
     half_width,
@@ -56,16 +57,17 @@ def compare(
     margin is a fraction: differences inside ± margin do not matter. calls says that the benchmark
     makes any system call: one that makes none leaves nothing behind, and has no whole cost.
     """
-    baseline, tested = (x if isinstance(x, Side) else Side(x) for x in (baseline, tested))
+    baseline, tested = map(as_side, (baseline, tested))
     base, test = baseline.typical, tested.typical
     pairs = _pairs(baseline, tested)
-    step = _step(pairs)
-    between = _typical_difference(base, test, pairs, step)
+    apart = counts(np.concatenate(pairs)) if pairs else {}
+    step = _step(apart)
+    between = _typical_difference(base, test, pairs, apart if step else {})
     # A count that stands out in no boot is chance, and so are its peaks, unless most readings lie
     # around it by less than matters. So is one that boots do not agree on: two states, as of a
     # search that some boots meet, are no overhead. Nor is one reading.
     out = step is not None or all(_stands_out(side, margin) for side in (base, test))
-    out &= min(sum(boot.values.size for boot in side) for side in (baseline, tested)) > 1
+    out &= min(side.values.size for side in (baseline, tested)) > 1
     stands = out and between.high - between.low <= 2 * margin * abs(base.value)
     known = between if stands else Interval(*(math.nan,) * 3)
     most = change(base.value, test.value, known, better)
@@ -77,13 +79,12 @@ def compare(
     peaks = _moved(baseline, tested, int(between.value), base.value)
     moved = peaks if stands else _scattered(baseline, tested)
     call = mean.baseline_value if mean is not None and not stands else base.value
-    needed = {Number.TYPICAL, Number.WHOLE} if calls else {Number.TYPICAL}
     found = Numbers(
         typical=most if stands else None,
         mean=mean,
         whole=of_call(whole, call),
         moved=moved,
-        needed=frozenset(needed),
+        needed=frozenset({Number.TYPICAL, Number.WHOLE} if calls else {Number.TYPICAL}),
     )
     ruling = verdict(found, margin)
     if ruling.verdict is Verdict.INCONCLUSIVE:  # only then does it say how whole costs vary
@@ -109,10 +110,9 @@ def _stands_out(side: Typical, margin: float) -> bool:
     return side.evidence.share >= LEAST_SHARE or near
 
 
-def _cycles(boots: Sequence[BootReadings]) -> int:
+def _cycles(side: Side) -> int:
     """Return how many cycles a side made back to back; else how many readings it has."""
-    made = sum(boot.cycle.cycles for boot in boots if boot.cycle)
-    return made or sum(boot.values.size for boot in boots)
+    return sum(cost.cycles for cost in side.cycles.values()) or side.values.size
 
 
 def _all(boots: Sequence[BootReadings]) -> Mapping[int, tuple[object, ...]]:
@@ -206,21 +206,19 @@ def _pairs(baseline: Sequence[BootReadings], tested: Sequence[BootReadings]) -> 
     ]
 
 
-def _step(pairs: Sequence[Values]) -> float | None:
-    if not pairs:
-        return None
-    counted = counts(np.concatenate(pairs))
-    share = counted[mode(counted)] / sum(counted.values())
+def _step(apart: Mapping[int, int]) -> float | None:
+    """Return the share of the most frequent difference of pairs, where it is most of them."""
+    share = apart[mode(apart)] / sum(apart.values()) if apart else 0.0
     return share if share >= IN_STEP else None
 
 
 def _typical_difference(
-    base: Typical, test: Typical, pairs: Sequence[Values], step: float | None
+    base: Typical, test: Typical, pairs: Sequence[Values], apart: Mapping[int, int]
 ) -> Interval:
     """Return the difference of most pairs, or of the most frequent readings."""
-    if step is not None:
+    if apart:
         each = [value for value, _ in modes(pairs)]
-        return Interval(mode(counts(np.concatenate(pairs))), min(each), max(each))
+        return Interval(mode(apart), min(each), max(each))
     return Interval(test.value - base.value, test.low - base.high, test.high - base.low)
 
 
@@ -230,8 +228,8 @@ def _mean_change(
     sides = (baseline, tested)
     if not all(side.clean for side in sides):
         return None
-    pooled = [np.concatenate([*side.clean.values()]) for side in sides]
-    if pairs and not any(boot.ticked for side in sides for boot in side):
+    pooled = [side.clean_values for side in sides]
+    if pairs and not any(side.ticked for side in sides):
         half = half_width(np.concatenate(pairs))
     else:
         half = _welch(*pooled)
@@ -341,7 +339,7 @@ def _scattered(baseline: Side, tested: Side) -> float:
     """
     if not (baseline.clean and tested.clean):
         return 0.0
-    first, then = (np.sort(np.concatenate([*side.clean.values()])) for side in (baseline, tested))
+    first, then = (np.sort(side.clean_values) for side in (baseline, tested))
     at = (np.arange(max(first.size, then.size)) + 0.5) / max(first.size, then.size)
     before, after = (each[(at * each.size).astype(int)] - each.mean() for each in (first, then))
     mean = float(first.mean())

@@ -58,10 +58,14 @@ class BootReadings:
             return self.values
         return np.delete(self.values, np.asarray(self.ticked, dtype=np.int64))
 
-    @cached_property
+    @property
     def cycle(self) -> CycleCost | None:
         """What a cycle costs; None where whole costs were not measured."""
-        return self.known or cycle_cost(self.whole)
+        return self.known or self._cycle
+
+    @cached_property
+    def _cycle(self) -> CycleCost | None:
+        return cycle_cost(self.whole)
 
 
 @dataclass(frozen=True)
@@ -104,14 +108,29 @@ class Side(Sequence[BootReadings]):
         return typical(self)
 
     @cached_property
+    def values(self) -> Values:
+        """All readings; ValueError without any boot."""
+        return np.concatenate([boot.values for boot in self])
+
+    @cached_property
     def counts(self) -> dict[int, int]:
         """How often each value occurs in all boots; ValueError without any."""
-        return counts(np.concatenate([boot.values for boot in self]))
+        return counts(self.values)
+
+    @cached_property
+    def ticked(self) -> int:
+        """How many readings have a timer tick."""
+        return sum(len(boot.ticked) for boot in self)
 
     @cached_property
     def clean(self) -> dict[int, Values]:
         """By seed the readings into which no tick fell, of the boots that have any."""
         return {boot.boot: clean for boot in self if (clean := boot.clean).size}
+
+    @cached_property
+    def clean_values(self) -> Values:
+        """All of them; ValueError where there is none."""
+        return np.concatenate([*self.clean.values()]) if self.ticked else self.values
 
     @cached_property
     def clean_means(self) -> dict[int, float]:
@@ -140,9 +159,15 @@ def mode(counted: Mapping[int, int]) -> int:
     return min(counted, key=lambda value: (-counted[value], value))
 
 
+def as_side(boots: Iterable[BootReadings]) -> Side:
+    """Return boots as a side, which keeps what is asked of it."""
+    return boots if isinstance(boots, Side) else Side(boots)
+
+
 def typical(boots: Sequence[BootReadings]) -> Typical:
     """Pool the readings of all boots and take the most frequent; ValueError without any."""
-    pooled = counts(np.concatenate([boot.values for boot in boots]))
+    side = as_side(boots)
+    pooled = side.counts
     value, total = mode(pooled), sum(pooled.values())
     by_boot = tuple(
         BootPeak(boot.index, peak, count / boot.values.size)
@@ -151,7 +176,7 @@ def typical(boots: Sequence[BootReadings]) -> Typical:
     bounds = [peak.value for peak in by_boot]
     if pooled[value] / total < LEAST_SHARE:
         bounds += [item for item, count in pooled.items() if count >= PEAK * pooled[value]]
-        bounds += _shortest_half(np.concatenate([boot.values for boot in boots]))
+        bounds += _shortest_half(side.values)
     often = sorted(pooled, key=lambda item: (-pooled[item], item))[:SHOWN_PEAKS]
     return Typical(
         value=value,
@@ -204,29 +229,26 @@ def means(each: Sequence[npt.NDArray[np.number[Any]]]) -> list[float]:
 
 def in_line_mean(boots: Sequence[BootReadings]) -> Mean | None:
     """Average the readings into which no tick fell; None where there is not a single one."""
-    clean = [boot.clean for boot in boots if boot.clean.size]
-    if not clean:
+    side = as_side(boots)
+    if not side.clean:
         return None
-    pooled = np.concatenate(clean)
-    value = float(pooled.mean())
-    half, own = half_width(pooled), means(clean)
-    ticked = sum(len(boot.ticked) for boot in boots)
+    pooled = side.clean_values
+    value, half = float(pooled.mean()), half_width(pooled)
+    own, ticked = side.clean_means.values(), side.ticked
     return Mean(value, min(*own, value - half), max(*own, value + half), int(pooled.size), ticked)
 
 
 def whole_cost(boots: Iterable[BootReadings]) -> tuple[WholeCost | None, str]:
     """Average the costs of a cycle over boots; without any, None and why there is none."""
-    known = list(boots)
-    measured = [boot.cycle for boot in known if boot.cycle is not None]
+    known = as_side(boots)
+    measured = [*known.cycles.values()]
     if not measured:
         reasons = [boot.whole.detail for boot in known if boot.whole is not None]
         return None, next((reason for reason in reasons if reason), "")
     own = [cycle.value for cycle in measured]
     value = float(np.mean(own))
     errors = [cycle.error / len(measured) for cycle in measured]
-    half = max(
-        cycles_half_width(errors, measured), rare_cost(known), state_half_width(value, known)
-    )
+    half = max(cycles_half_width(errors, measured), known.rare_cost, state_half_width(value, known))
     found = WholeCost(
         value=value,
         low=min(*own, value - half),
@@ -261,12 +283,12 @@ def rare_cost(boots: Sequence[BootReadings]) -> float:
     A cost that comes once in 64 calls came 15 or 16 times in 1,000, and windows that have all met
     it equally often do not show that. Its size is that of the largest reading over the typical one.
     """
-    cycles = sum(boot.cycle.cycles for boot in boots if boot.cycle)
-    clean = [boot.clean for boot in boots if boot.clean.size]
-    if not cycles or not clean:
+    side = as_side(boots)
+    cycles = sum(cost.cycles for cost in side.cycles.values())
+    if not cycles or not side.clean:
         return 0.0
-    values = np.concatenate(clean)
-    return (int(values.max()) - mode(counts(values))) / cycles
+    clean = counts(side.clean_values) if side.ticked else side.counts
+    return (max(clean) - mode(clean)) / cycles
 
 
 def state_half_width(value: float, *sides: Sequence[BootReadings]) -> float:
@@ -274,7 +296,7 @@ def state_half_width(value: float, *sides: Sequence[BootReadings]) -> float:
 
     Infinite where a side has no whole cost.
     """
-    boots = [sum(boot.cycle is not None for boot in side) for side in sides]
+    boots = [len(as_side(side).cycles) for side in sides]
     if not all(boots):
         return math.inf
     return quantile(math.inf) * STATE * value * math.sqrt(sum(1 / count for count in boots))

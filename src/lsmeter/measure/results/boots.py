@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -21,7 +21,7 @@ import zstandard
 from pydantic import TypeAdapter
 
 from lsmeter import __version__
-from lsmeter.core.model import Boot, BootId, Samples
+from lsmeter.core.model import Boot, BootId, Round, Samples, Whole
 from lsmeter.core.storage import hold, make_dir, write_atomic, write_dir, writing
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.guest.conclude import PARSER
@@ -130,16 +130,22 @@ def _files(
     }
     for name, data in outputs.items():
         files[f"{name}{OUTPUT_SUFFIX}"] = zstandard.compress(data)
-    light = replace(boot, samples=tuple(map(_light, boot.samples)))
+    samples = (with_readings(item, (), _rounds(item)) for item in boot.samples)
+    light = replace(boot, samples=tuple(samples))
     digests = {name: digest_of(data) for name, data in files.items()}
     content = _DOCUMENT.dump_json(replace(document, boot=light, files=digests))
     return {**files, BOOT_FILE: sealed(FORMAT, VERSION, content)}
 
 
-def _light(item: Samples) -> Samples:
-    """Return a benchmark without its readings, which are in a file of their own."""
-    whole = item.whole and replace(item.whole, rounds=tuple(item.whole.rounds))
-    return replace(item, values=(), whole=whole)
+def with_readings(item: Samples, values: Sequence[int], rounds: Sequence[Round]) -> Samples:
+    """Return a benchmark with these readings and windows; as `replace`, which takes long."""
+    whole = item.whole and Whole(item.whole.status, rounds, item.whole.detail)
+    rest = (item.failures, item.detail, item.ticked, whole, item.delay_ns, item.said)
+    return Samples(item.benchmark, item.status, values, *rest)
+
+
+def _rounds(item: Samples) -> tuple[Round, ...]:
+    return tuple(item.whole.rounds) if item.whole else ()
 
 
 def share_files(directory: Path, files: Mapping[str, bytes]) -> None:
@@ -195,7 +201,7 @@ def read_boot(directory: Path, asked: BootId) -> StoredBoot:
         raise DamagedResultError(directory / SAMPLES_FILE, str(error)) from None
     # The readings go back to the samples that they were taken from.
     samples = (
-        replace(_light(item), values=values.get((item.benchmark, item.delay_ns), ()))
+        with_readings(item, values.get((item.benchmark, item.delay_ns), ()), _rounds(item))
         for item in boot.samples
     )
     boot = replace(boot, samples=tuple(samples))

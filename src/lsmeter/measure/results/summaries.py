@@ -10,6 +10,7 @@ again from the boot where somebody asks for them.
 from __future__ import annotations
 
 import gc
+import marshal
 import multiprocessing
 import os
 import signal
@@ -21,6 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import accumulate
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, overload
 
@@ -31,10 +33,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from lsmeter import __version__
 from lsmeter.core.errors import InfrastructureError, LsmeterError
-from lsmeter.core.model import BootId, Round, Samples, Whole
+from lsmeter.core.model import BootId, Round, Samples
 from lsmeter.core.storage import cache_dir, write_atomic
 from lsmeter.guest.conclude import PARSER
-from lsmeter.measure.results.boots import BOOT_FILE
+from lsmeter.measure.results.boots import BOOT_FILE, with_readings
 from lsmeter.measure.results.documents import DamagedResultError, digest_of, read_plain
 from lsmeter.measure.results.manifest import Manifest, ManifestCell
 from lsmeter.measure.results.reading import ReadBoot, read_as_now
@@ -47,7 +49,9 @@ _AT_ONCE = 4  # boots that a process is given
 _KEY_BYTES, _SIZE_BYTES = 64, 4
 _MOST_BYTES = 64 << 20  # of a summary
 _NARROW = 1 << 31  # readings below it take half the room
+_PARTS = attrgetter("operations", "loop", "bulk", "ticks", "taken")
 _FLOATS = ("value", "error", "freedom", "in_line", "deferred", "deferred_error")
+_COST = attrgetter(*_FLOATS)
 Job = tuple[Path, BootId]
 _Windows = Callable[[int], Callable[[], Sequence[Round]]]  # what reads those of a benchmark
 
@@ -265,19 +269,15 @@ def _encode(read: ReadBoot) -> bytes:
         fits = max(item.values, default=0) < _NARROW
         (narrow if fits else wide).extend(item.values)
         rounds = item.whole.rounds if item.whole else ()
-        if rounds:
-            digests += bytes.fromhex(digest_of(array("q", _flat(rounds)).tobytes()))
+        if rounds:  # as version 2 has it, what is equal has the same bytes
+            digests += bytes.fromhex(digest_of(marshal.dumps([*map(_PARTS, rounds)], 2)))
         place = None
         if cost is not None:
-            floats.extend((*(getattr(cost, name) for name in _FLOATS), *cost.windows))
+            floats.extend((*_COST(cost), *cost.windows))
             place = operations.setdefault(tuple(cost.operations), len(operations))
         plain = cost is not None and cost.plain
         shapes.append(_Shape(len(item.values), fits, len(rounds), place, plain))
-    light = tuple(
-        replace(item, values=(), whole=item.whole and replace(item.whole, rounds=()))
-        for item in samples
-    )
-    boot = replace(read.boot, samples=light)
+    boot = replace(read.boot, samples=tuple(with_readings(item, (), ()) for item in samples))
     sizes = len(floats), len(wide), len(narrow)
     head = _head().dump_json(
         _Head(replace(read, boot=boot), tuple(shapes), tuple(operations), sizes)
@@ -285,12 +285,6 @@ def _encode(read: ReadBoot) -> bytes:
     arrays = (item.tobytes() for item in (floats, wide, narrow))
     body = b"".join((len(head).to_bytes(_SIZE_BYTES, "little"), head, *arrays, digests))
     return zstandard.ZstdCompressor(write_checksum=True).compress(body)
-
-
-def _flat(rounds: Sequence[Round]) -> Iterator[int]:
-    for item in rounds:
-        yield from (item.operations, item.loop, item.bulk, item.ticks, len(item.taken))
-        yield from item.taken
 
 
 def _restored(data: bytes, job: Job, reader: Reader) -> ReadBoot:
@@ -333,13 +327,9 @@ class _Cut:
         begin = self._at[shape.narrow]
         self._at[shape.narrow] = end = begin + shape.readings
         values = Column(self._readings[shape.narrow][begin:end]) if shape.readings else ()
-        whole = item.whole
-        if whole is not None and shape.windows:
-            whole = Whole(whole.status, self._rounds(shape), whole.detail)
+        rounds = self._rounds(shape) if item.whole and shape.windows else ()
         self._place += 1
-        # By hand: of 1,000 boots, `replace` takes a second.
-        rest = (item.failures, item.detail, item.ticked, whole, item.delay_ns, item.said)
-        return Samples(item.benchmark, item.status, values, *rest)
+        return with_readings(item, values, rounds)
 
     def _rounds(self, shape: _Shape) -> Windows:
         digest = self._digests[self._digest : self._digest + 32]

@@ -61,7 +61,7 @@ def summarise_all(report: Report, grids: tuple[Grid, ...], detail: Detail) -> li
 
 def answer(report: Report, said: Sequence[Summary], detail: Detail) -> tuple[str, ...]:
     """Say what was compared, and what came out for each setup; in few words where it is much."""
-    grids = list(dict.fromkeys(item.grid for item in said))
+    grids = [*{id(item.grid): item.grid for item in said}.values()]
     if not any(grid.compared for grid in grids):
         setups = dict.fromkeys(item.place.setup for item in report.estimates)
         alone = f" {sizes(report)}: {', '.join(setups)}" if setups else " no number was measured"
