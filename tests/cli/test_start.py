@@ -6,7 +6,16 @@ from __future__ import annotations
 import subprocess
 import sys
 
-HEAVY = ("elftools", "lxml", "polars", "pydantic", "rich.progress", "scipy", "statsmodels", "vl_convert")
+HEAVY = (
+    "elftools",
+    "lxml",
+    "polars",
+    "pydantic",
+    "rich.progress",
+    "scipy",
+    "statsmodels",
+    "vl_convert",
+)
 
 
 def test_the_command_line_loads_no_heavy_library() -> None:

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -19,9 +21,11 @@ from lsmeter.core import storage
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.model import Boot, Cell
 from lsmeter.core.storage import hold, make_dir, write_atomic
+from lsmeter.measure.experiment.plan import Plan
 from lsmeter.measure.results import boots
-from lsmeter.measure.run.execute import stored_path
-from tests.unit.run_builders import Scripted, carry_out, plan_of, run_of
+from lsmeter.measure.results.directory import read_run
+from lsmeter.measure.run.execute import Settings, execute, stored_path
+from tests.unit.run_builders import Scripted, Watching, begun, carry_out, plan_of, run_of
 from tests.unit.tasks.sweep_builders import (
     DELAYS_NS,
     READINGS,
@@ -108,6 +112,32 @@ def test_the_next_guest_starts_while_a_boot_is_stored(tmp_path: Path) -> None:
     plan = plan_of([tunable_kernel()], SWEPT, {**words, "boots": 2})
     watching = carry_out(plan, tmp_path / "a", machine)
     assert [boot.index for boot, _ in watching.ends] == [0, 1]
+
+
+def test_a_boot_that_waits_for_the_disk_is_not_lost_by_a_stop(tmp_path: Path) -> None:
+    stopped = threading.Event()
+
+    class Waiting(Scripted):
+        def command(self, cell: Cell) -> tuple[str, ...]:
+            assert stopped.wait(20)
+            return super().command(cell)
+
+    async def stop(plan: Plan) -> None:
+        run = asyncio.create_task(execute(plan, path, machine, Settings(1), Watching()))
+        while len(machine.booted) < 2:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)  # the second one waits for the first
+        run.cancel()
+        asyncio.get_running_loop().call_soon(stopped.set)
+        with suppress(asyncio.CancelledError):
+            await run
+
+    machine, path = Waiting(lambda _: RECORDED.read_bytes()), tmp_path / "a"
+    words = {"setups": ["tunable"], "task": "sweep", "delays_ns": list(DELAYS_NS), **READINGS}
+    plan = plan_of([tunable_kernel()], SWEPT, {**words, "boots": 2})
+    begun(plan, path, "scripted")
+    asyncio.run(stop(plan))
+    assert [boot.index for boot in read_run(path).boots] == [0, 1]
 
 
 def test_the_boots_of_all_cells_are_found_in_one_pass(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ from lsmeter.measure.results.documents import DamagedResultError
 from lsmeter.measure.tasks import find_task
 
 _Keep = Callable[[PlannedBoot, Machine, Capture], None]
+_WAITING = 8  # boots in memory that wait for the disk; beyond, no guest is started
 
 _AGAIN = 2  # times that a boot is made again whose host was lost, and came back
 
@@ -74,6 +75,31 @@ class Observer(Protocol):
         """Say that the boot is stored."""
 
 
+@dataclass
+class _Desk:
+    """Stores boots one at a time, since those of a cell share a lock of the store."""
+
+    run: Path
+    settings: Settings
+    observer: Observer
+    free: asyncio.Lock = field(default_factory=asyncio.Lock)
+    room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_WAITING))
+
+    async def store(self, planned: PlannedBoot, machine: Machine, capture: Capture) -> None:
+        """Store a boot while others are made; where the run is stopped, at once."""
+        words = planned, self.run, machine, self.settings, capture
+        begun = False
+        try:
+            async with self.room, self.free:
+                begun = True  # not in the event loop, which would wait for the disk
+                boot = await asyncio.to_thread(_store, *words)
+        except asyncio.CancelledError:
+            if not begun:  # what was measured stays
+                _store(*words)
+            raise
+        self.observer.ended(planned, boot, reused=False)
+
+
 async def execute(
     plan: Plan, run: Path, machine: Machine, settings: Settings, observer: Observer
 ) -> None:
@@ -82,16 +108,12 @@ async def execute(
     When the caller is cancelled, guests that run are killed and what was finished stays. Errors
     of the host (a full disk) end the run; what a guest does wrong never does.
     """
-    # Boots of a cell share a lock of the store: they are stored one at a time.
-    storing = asyncio.Lock()
-
-    async def store(planned: PlannedBoot, place: Machine, capture: Capture) -> None:
-        async with storing:  # and not in the event loop, which would wait for the disk
-            boot = await asyncio.to_thread(_store, planned, run, place, settings, capture)
-        observer.ended(planned, boot, reused=False)
+    desk = _Desk(run, settings, observer)
 
     async def worker(queue: list[PlannedBoot], keep: _Keep) -> None:
         while queue:
+            async with desk.room:
+                pass
             block = _take_block(queue, machine)
             missing = _missing(block, run, settings, observer)
             if missing:
@@ -102,7 +124,7 @@ async def execute(
         async with session, asyncio.TaskGroup() as group:
 
             def keep(planned: PlannedBoot, place: Machine, capture: Capture) -> None:
-                group.create_task(store(planned, place, capture))
+                group.create_task(desk.store(planned, place, capture))
 
             for queue in _lanes(plan, machine):
                 for _ in range(max(1, min(settings.jobs, len(queue)))):
