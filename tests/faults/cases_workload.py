@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from lsmeter.core.model.arch import X86_64
 from tests.faults.case import Case
 from tests.faults.cases_guest import _restate
 from tests.faults.field import CAPTURES, REPORT, Ended, Field
@@ -212,7 +213,7 @@ def _without_veth(field: Field) -> Ended:
     boot.mkdir(parents=True)
     kernel = boot / f"vmlinuz-{_RELEASE}"
     kernel.write_bytes(bzimage(elf(), release=_RELEASE))
-    having = ("SECURITY", "SECURITY_SELINUX", "X86_PMEM_LEGACY", "BLK_DEV_PMEM", "NET_NS")
+    having = ("SECURITY", "SECURITY_SELINUX", "NET_NS", *X86_64.disk_in_memory.disk_needs)
     config = "".join(f"CONFIG_{name}=y\n" for name in having) + "# CONFIG_VETH is not set\n"
     (boot / f"config-{_RELEASE}").write_text(config)
     return _measured(field, str(kernel))

@@ -274,8 +274,12 @@ X86_64 = Arch(
         "forced": ("mitigations=auto", "pti=on", "spectre_v2=retpoline", "retbleed=unret"),
     },
     entry=X86_ENTRY,
+    # The kernel names the region only once it has found PCI, which the small board has by ECAM
+    # alone (pcibios_init(), arch/x86/pci/common.c).
     disk_in_memory=DiskInMemory(
-        "memmap={}M!{}M", ("X86_PMEM_LEGACY", "BLK_DEV_PMEM"), ("nd_pmem", "nd_e820")
+        "memmap={}M!{}M",
+        ("X86_PMEM_LEGACY", "BLK_DEV_PMEM", "PCI_MMCONFIG"),
+        ("nd_pmem", "nd_e820"),
     ),
     # On a busy host the kernel finds that its timer does not tick, tries others, and may hang
     # (check_timer(), arch/x86/kernel/apic/io_apic.c).
