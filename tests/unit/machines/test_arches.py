@@ -12,7 +12,7 @@ import pytest
 from lsmeter.catalogue.setups import parse_setup
 from lsmeter.cli.arches import check_arches
 from lsmeter.core.errors import BuildError, InfrastructureError, UsageError
-from lsmeter.core.model import BootProtocol, Image, Kernel, KernelModule
+from lsmeter.core.model import BootProtocol, Conditions, Image, Kernel, KernelModule
 from lsmeter.core.model.arch import (
     ARM64,
     X86_64,
@@ -29,6 +29,7 @@ from lsmeter.machines.qemu import qemu_version
 from lsmeter.measure.experiment.options import Experiment, build_experiment
 from lsmeter.measure.experiment.plan import Plan, make_plan
 from lsmeter.measure.results.directory import read_run
+from lsmeter.questions.cells.frame import conditions_of
 from lsmeter.questions.cells.verify import refuse_arches
 from lsmeter.sources.kernels import vmlinux
 from tests.unit.model_builders import benchmark, cell, kernel
@@ -100,6 +101,16 @@ def test_the_processor_is_that_of_the_architecture_unless_one_is_named() -> None
     named = asked(conditions={"cpu": "max"})
     assert {item.conditions.cpu for item in planned(named, arm64_kernel()).cells} == {"max"}
     assert {item.conditions.cpu for item in planned(asked(), kernel()).cells} == {X86_64.cpu}
+
+
+def test_a_report_names_the_processors_that_were_measured_on() -> None:
+    manifest = read_run(EXAMPLE).manifest
+    (cell, *rest) = manifest.cells
+    assert conditions_of(manifest)["cpu"] == X86_64.cpu
+    arm = replace(cell, conditions=Conditions(cpu=ARM64.cpu))
+    assert conditions_of(replace(manifest, cells=(arm,)))["cpu"] == ARM64.cpu
+    both = conditions_of(replace(manifest, cells=(*rest, arm)))["cpu"]
+    assert both == f"{X86_64.cpu} or {ARM64.cpu}"
 
 
 def test_conditions_that_only_the_other_has_are_refused() -> None:

@@ -12,6 +12,7 @@ from lsmeter.core.groups import grouped
 from lsmeter.core.model import Benchmark, Place, Problem
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.results.manifest import Manifest
 from lsmeter.tables import numbers
 from lsmeter.tables.model import Document, Item, Section, Tone
 from lsmeter.tables.values import many
@@ -27,19 +28,28 @@ def run_facts(run: RunData) -> tuple[tuple[str, str], ...]:
     return (
         ("instrument", f"{instrument.name}: {instrument.title}; {instrument.covers}"),
         ("kernels", kernels),
-        ("conditions", joined_settings(settings_of(manifest.conditions.said).items())),
+        ("conditions", joined_settings(settings_of(conditions_of(manifest)).items())),
         ("made by", f"lsmeter {manifest.lsmeter_version}, {manifest.created}"),
     )
 
 
+def conditions_of(manifest: Manifest) -> dict[str, object]:
+    """Return the conditions of a run; its processors where architectures have their own."""
+    usual = manifest.conditions
+    cpus = dict.fromkeys((cell.conditions or usual).cpu for cell in manifest.cells)
+    own = {"cpu": " or ".join(cpus)} if cpus and "cpu" in usual.said else {}
+    return {**usual.said, **own}
+
+
 def settings_of(found: Mapping[str, object]) -> dict[str, str]:
-    """Return settings as words, what is switched as on or off."""
-    return {k: ("off", "on")[v] if isinstance(v, bool) else str(v) for k, v in found.items()}
+    """Return settings as the words that JSON has."""
+    return {key: str(value).lower() for key, value in found.items()}
 
 
 def joined_settings(found: Iterable[tuple[str, str]]) -> str:
-    """Write settings on one line, but those that are empty: mitigations=off, tick=nohz."""
-    return ", ".join(f"{key}={word}" for key, word in found if word)
+    """Write settings on one line, but those that are empty: mitigations=off, memcg=on."""
+    switched = {"false": "off", "true": "on"}
+    return ", ".join(f"{key}={switched.get(word, word)}" for key, word in found if word)
 
 
 def run_data(run: RunData) -> dict[str, Any]:
@@ -52,7 +62,7 @@ def run_data(run: RunData) -> dict[str, Any]:
         "command": manifest.command,
         "instrument": manifest.instrument,
         "covers": find_instrument(manifest.instrument).covers,
-        "conditions": manifest.conditions.said,
+        "conditions": conditions_of(manifest),
     }
 
 

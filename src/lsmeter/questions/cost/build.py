@@ -32,7 +32,7 @@ from lsmeter.questions.cells.cells import (
     without_baseline,
 )
 from lsmeter.questions.cells.evidence import gather
-from lsmeter.questions.cells.frame import missing_note, settings_of
+from lsmeter.questions.cells.frame import conditions_of, missing_note, settings_of
 from lsmeter.questions.cells.layers import layered_costs
 from lsmeter.questions.cost.blocks import moved
 from lsmeter.questions.cost.hosts import differences, warnings
@@ -258,7 +258,7 @@ def _setup_facts(manifest: Manifest, result: CellResult) -> SetupFacts:
 def _conditions(manifest: Manifest) -> tuple[tuple[str, str], ...]:
     if not find_instrument(manifest.instrument).witnessed:
         return ()
-    return tuple(settings_of({**manifest.conditions.said, **vars(manifest.sampling)}).items())
+    return tuple(settings_of({**conditions_of(manifest), **vars(manifest.sampling)}).items())
 
 
 def _alike(kernels: Iterable[Kernel], setups: Iterable[SetupFacts], baseline: str) -> Iterator[str]:
