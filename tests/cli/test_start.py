@@ -7,13 +7,7 @@ import subprocess
 import sys
 
 HEAVY = (
-    "elftools",
-    "lxml",
-    "polars",
-    "pydantic",
-    "rich.progress",
-    "scipy",
-    "statsmodels",
+    *("elftools", "lxml", "polars", "pydantic", "rich.progress", "scipy", "statsmodels"),
     "vl_convert",
 )
 

@@ -19,6 +19,7 @@ from lsmeter.questions.time.differences import (
     NOT_FOLLOWED,
     TOLD_DIFFERENCE,
 )
+from lsmeter.questions.time.document import outside_of
 from lsmeter.questions.time.figures import predict_differences
 from lsmeter.tables.model import Detail
 from lsmeter.tables.render import Options, render
@@ -76,6 +77,11 @@ def test_code_unlike_any_that_was_calibrated_is_marked(
     assert all({"divides", "loads"} <= {*item.difference.outside} for item in told.differences)
     text = render(document(runs[0], after, Detail.SHORT, CALIBRATION), "text", Options())
     assert "! outside of what calibration covered (" in " ".join(text.split())
+    (line,) = outside_of([(("loads",), "open")] * 2)  # under two setups
+    assert line.endswith(": open")
+    events = [f"unseen_{letter}" for letter in "hbgcfdea"]
+    found = CALIBRATION.predict_difference({}, dict.fromkeys(events, 1e6))
+    assert found.outside == (*events,)  # the same words each time
 
 
 def test_compare_has_old_new_and_difference_with_its_error_and_what_it_cannot_see(

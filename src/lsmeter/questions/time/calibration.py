@@ -184,7 +184,7 @@ class Calibration:
         the calibration has too few. outside names what the difference is made of otherwise than
         any call that the calibration has seen.
         """
-        more = {name: new.get(name, 0.0) - old.get(name, 0.0) for name in {*old, *new}}
+        more = {name: new.get(name, 0.0) - old.get(name, 0.0) for name in {**old, **new}}
         ns = sum(weight * more.get(name, 0.0) for name, weight in self.weights_ns.items())
         least, most = self.difference_ratios or (math.nan, math.nan)
         low, high = sorted((ns * min(least, 1.0), ns * max(most, 1.0))) if ns else (0.0, 0.0)

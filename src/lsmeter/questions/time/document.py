@@ -175,7 +175,8 @@ _PREDICTED = (
 
 def outside_of(pairs: Iterable[tuple[tuple[str, ...], str]]) -> Iterator[str]:
     """Say of which benchmarks a prediction goes further than was seen, each with its events."""
-    for events, names in grouped(pair for pair in pairs if pair[0]).items():
+    # A benchmark under several setups is named once.
+    for events, names in grouped(dict.fromkeys(pair for pair in pairs if pair[0])).items():
         words = ", ".join(_TITLES.get(name, name) for name in events)
         rest = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         few = ", ".join(names[:_NAMED])
