@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 import os
 import random
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -296,5 +297,22 @@ def test_a_boot_that_a_worker_failed_waits_for_another() -> None:
         assert (await later).address == second
         with pytest.raises(LostError, match="no other worker"):
             await pool.take({first, second})
+
+    asyncio.run(run())
+
+
+def test_leaving_a_pool_ends_what_forgets_that_it_was_cancelled() -> None:
+    async def forgetful() -> None:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(3600)
+        await asyncio.sleep(3600)
+
+    async def run() -> None:
+        pool = pool_of(1)
+        pool._looking = task = asyncio.create_task(forgetful())
+        await asyncio.sleep(0)
+        leaving = asyncio.create_task(pool.__aexit__())
+        done, _ = await asyncio.wait([leaving], timeout=60)
+        assert done and task.cancelled()
 
     asyncio.run(run())

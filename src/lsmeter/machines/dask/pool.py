@@ -158,11 +158,12 @@ class Pool:
 
     async def __aexit__(self, *raised: object) -> None:
         """End every boot of ours that runs, and leave."""
-        looking = [*filter(None, [self._looking]), *self._asked.values()]
-        for task in looking:
-            task.cancel()
-        if looking:
-            await asyncio.wait(looking)
+        looking = {*filter(None, [self._looking]), *self._asked.values()}
+        while looking:
+            for task in looking:
+                task.cancel()
+            # Again: one that has its answer at this moment forgets it (wait_for of Python 3.11).
+            _, looking = await asyncio.wait(looking, timeout=LOOK_S)
         await asyncio.wait([asyncio.create_task(self._stop())], timeout=_STOP_S)
         await self._stack.aclose()
 
