@@ -2,6 +2,7 @@
 """Measures what a client of many workers can do: efficiency, processor time and memory of boots.
 
 Usage: python bench/growth.py RECORDED OUT.jsonl WORKERS BOOTS_EACH BOOT_S [WORD...]
+       python bench/growth.py --show OUT.jsonl PLOT.svg
 
 The client is `lsmeter run`, the scheduler Dask's, connections are TCP. Workers are Dask's as well,
 all of them in one process: in place of a guest each waits BOOT_S and returns what was recorded of
@@ -11,6 +12,7 @@ BOOTS_EACH. A line of OUT.jsonl is added for each run:
 
 efficiency: of the time that workers have from the first order to the last boot, the share in which
 a guest would run. cpu_ms: of the client, a boot. rss_mib: of the client, each tenth of the run.
+--show prints the lines as a table in Markdown, and draws them.
 """
 
 from __future__ import annotations
@@ -24,16 +26,18 @@ import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from distributed import Worker
 
+from lsmeter.cli.measure import draw
 from lsmeter.core import process
 from lsmeter.core.entries import adapter_of
 from lsmeter.guest.boot_image import make_request
@@ -42,6 +46,15 @@ from lsmeter.machines.dask import messages, worker
 from lsmeter.machines.dask.start import start_local
 
 _TICKS_S = os.sysconf("SC_CLK_TCK")
+# Nobody reads its log: a pipe that is full of it would stop every worker. What each worker looks at
+# by itself, up to 100 times a second, is 256 times that in one process, and on no real machine.
+_SIMULATED = {
+    "DASK_LOGGING__DISTRIBUTED": "critical",
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "10s",
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "60s",
+}
+_UNUSED = ' xmlns:xlink="http://www.w3.org/1999/xlink"'
 _SAID = ("results", "console")
 _LINE = re.compile(r"boot (\d+)/(\d+): ")
 
@@ -149,9 +162,7 @@ def measure(home: Path, count: int, each: int, boot_s: float, words: list[str]) 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         serving = [sys.executable, __file__, "--serve", address, str(count), str(home)]
-        # Nobody reads its log: a pipe that is full of it would stop every worker.
-        quiet = {"BOOT_S": str(boot_s), "DASK_LOGGING__DISTRIBUTED": "critical"}
-        env = process.environment(quiet)
+        env = process.environment({"BOOT_S": str(boot_s), **_SIMULATED})
         with process.started(serving, env=env, to=subprocess.PIPE) as workers:
             next(iter(workers.stdout or ()))
             run = [sys.executable, "-m", "lsmeter", "run", *words, "--machine", f"dask:{address}",
@@ -168,8 +179,47 @@ def measure(home: Path, count: int, each: int, boot_s: float, words: list[str]) 
     return {"workers": count, "boot_s": boot_s, "efficiency": round(efficiency, 3), **found}
 
 
+def show(rows: Sequence[Mapping[str, Any]], plot: Path) -> None:
+    """Print a table, and draw efficiency over workers."""
+    print("| workers | boots | each takes | efficiency | client, a boot | client's memory |")
+    print("|---:|---:|---:|---:|---:|---:|")
+    for row in rows:
+        memory = f"{row['rss_mib'][0]} to {row['rss_mib'][-1]} MiB"
+        share = f"{row['efficiency']:.0%}".replace("%", " %")
+        parts = (row["workers"], f"{row['boots']:,}", f"{row['boot_s']:g} s", share)
+        print(f"| {' | '.join(map(str, parts))} | {row['cpu_ms']:.1f} ms | {memory} |")
+    values = [{"workers": row["workers"], "share": 100 * row["efficiency"]} for row in rows]
+    x = {
+        "field": "workers",
+        "type": "quantitative",
+        "title": "simulated workers",
+        "scale": {"type": "log", "base": 2},
+        "axis": {"values": [item["workers"] for item in values]},
+    }
+    y = {
+        "field": "share",
+        "type": "quantitative",
+        "title": "efficiency, % of the workers' time",
+        "scale": {"domain": [0, 100], "clamp": True},
+    }
+    drawn = {
+        "data": {"values": values},
+        "mark": {"type": "line", "point": True},
+        "encoding": {"x": x, "y": y},
+        "width": 480,
+        "height": 240,
+        "background": "white",
+    }
+    draw(plot, lambda: drawn)
+    text = plot.read_text("utf-8").replace(_UNUSED, "")  # documents name no address
+    plot.write_text(f"<!-- SPDX-License-Identifier: GPL-2.0-or-later -->\n{text}", "utf-8")
+
+
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--serve"]:
+    if sys.argv[1:2] == ["--show"] and len(sys.argv) == 4:
+        lines = Path(sys.argv[2]).read_text("utf-8").splitlines()
+        show(sorted(map(json.loads, lines), key=itemgetter("workers")), Path(sys.argv[3]))
+    elif sys.argv[1:2] == ["--serve"]:
         asyncio.run(serve(sys.argv[2], int(sys.argv[3]), Path(sys.argv[4])))
     elif len(sys.argv) < 6:
         print(__doc__, file=sys.stderr)
