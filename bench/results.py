@@ -3,6 +3,7 @@
 
     python bench/results.py                   # from examples/main.lsmeter
     python bench/results.py --run runs/…      # from another run of experiments/main.toml
+    python bench/results.py --studies FILE    # with the claims of lsmeter reproduce all -f json
     python bench/results.py --check           # exit 1 where a file is not what the run says
 
 A table stands between `<!-- table NAME -->` and `<!-- end -->`; nothing else of a document changes.
@@ -11,9 +12,13 @@ A table stands between `<!-- table NAME -->` and `<!-- end -->`; nothing else of
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import subprocess
 import sys
+import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +31,8 @@ from bench.hook_tables import document_with  # noqa: E402
 
 RUN = ROOT / "examples/main.lsmeter"
 ARCHES = ROOT / "examples/arches.lsmeter"  # of three kernels, each of x86-64 and arm64
+CLAIMS = ROOT / "examples/claims.csv"  # of published studies, as they were judged
+STUDIES = ROOT / "src/lsmeter/catalogue/studies"
 ARM64 = "debian:6.1:arm64"
 MINUS = "\u2212"
 SETUPS = {
@@ -166,15 +173,66 @@ def origin(report: dict[str, Any]) -> str:
     )
 
 
+VERDICTS = ("holds", "does not hold today", "cannot be told", "not comparable")
+REFUTED = {  # claims that stand in the document, by study
+    "asiaccs21": ("selinux-mkdir-rmdir-under-2", "apparmor-only-name-operations"),
+    "freenix01": ("copy-cost-is-revalidation",),
+    "lomac01": ("execl-dear",),
+    "static-calls": ("unused-bpf-callbacks",),
+}
+
+
+def judged_claims(document: dict[str, Any]) -> str:
+    """Return the claims of a document of studies as CSV: what each came to, and by which number."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("study", "claim", "verdict", "measured"))
+    for study in document["studies"]:
+        for item in study["claims"]:
+            decided = [place["measured"] for place in item["places"] if not place["holds"]]
+            decided += [place["measured"] for place in item["places"]] or [item["why"]]
+            writer.writerow((study["name"], item["id"], item["verdict"], decided[0]))
+    return text.getvalue()
+
+
+def studies_table(rows: list[dict[str, str]]) -> str:
+    """Return how many claims of each study hold."""
+    lines = [f"| study | {' | '.join(VERDICTS)} | claims |\n|---|{'---:|' * 5}\n"]
+    for study in (*dict.fromkeys(row["study"] for row in rows), ""):
+        found = Counter(row["verdict"] for row in rows if study in {"", row["study"]})
+        cells = (*(str(found[verdict]) for verdict in VERDICTS), str(found.total()))
+        lines.append(f"| {study or 'all'} | {' | '.join(cells)} |\n")
+    return "".join(lines)
+
+
+def refuted_table(rows: list[dict[str, str]]) -> str:
+    """Return some claims that do not hold today, with what was printed and what was measured."""
+    measured = {(row["study"], row["claim"]): row for row in rows}
+    lines = ["| study | claim | printed | measured today |\n|---|---|---|---|\n"]
+    for study, names in REFUTED.items():
+        text = (STUDIES / study / "claims.toml").read_text("utf-8")
+        claims = {item["id"]: item for item in tomllib.loads(text)["claims"]}
+        for name in names:
+            row = measured[study, name]
+            if row["verdict"] != VERDICTS[1]:
+                raise SystemExit(f"{CLAIMS.name}: {study} {name}: {row['verdict']}")
+            cells = (study, claims[name]["claim"], claims[name]["printed"], row["measured"])
+            lines.append(f"| {' | '.join(cell.replace('*', chr(92) + '*') for cell in cells)} |\n")
+    return "".join(lines)
+
+
 def files(report: dict[str, Any]) -> dict[Path, str]:
     """Return what each file has to hold."""
     rows, arches = compared(report), report_of(ARCHES)
+    claims = list(csv.DictReader(io.StringIO(CLAIMS.read_text("utf-8"))))
     tables = {
         ROOT / "docs/results.md": {
             "origin": origin(report),
             "calls": calls_table(rows, CALLS),
             "cycles": cycles_table(rows),
             "arches": arches_table(arches),
+            "studies": studies_table(claims),
+            "refuted": refuted_table(claims),
         },
         ROOT / "README.md": {"calls": calls_table(rows, FIRST) + arm64_rows(arches)},
     }
@@ -195,8 +253,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--run", type=Path, default=RUN, help="run directory, or packed run")
+    parser.add_argument("--studies", type=Path, help="JSON of lsmeter reproduce all")
     parser.add_argument("--check", action="store_true", help="write nothing")
     options = parser.parse_args()
+    if options.studies:
+        CLAIMS.write_text(judged_claims(json.loads(options.studies.read_text("utf-8"))), "utf-8")
     made = files(report_of(options.run))
     stale = [
         path for path, text in made.items() if not path.exists() or path.read_text("utf-8") != text
