@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -34,6 +35,10 @@ def run(replay: Lsmeter, monkeypatch: pytest.MonkeyPatch) -> Lsmeter:
 
 def test_a_run_over_time(run: Lsmeter) -> None:
     done = run("monitor", "run")
+    answer = " ".join(done.out.partition("\n\n")[0].split())
+    assert re.search(
+        r": CPU \d+\.\d % in user space, \d+\.\d % in the kernel, .* batches, ", answer
+    )
     assert done.code == 0, done.err
     assert max(map(len, done.out.splitlines())) <= 80
     text = " ".join(done.out.split())

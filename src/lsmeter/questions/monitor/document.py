@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from lsmeter.measure.results.directory import RunData
@@ -25,6 +26,7 @@ from lsmeter.tables.model import (
     Tone,
     Value,
 )
+from lsmeter.tables.values import first_of
 
 NAME = "lsmeter-monitoring"
 _TITLE = "What the servers do over time"
@@ -41,6 +43,7 @@ _EXACT = (
     "which takes the moments; interrupts: and softirqs, the network of both ends."
 )
 _MOST_PROCESSES = 12
+_SHARE = 0.05  # % of the processors: a smaller one is not said
 _TOP = (
     "% of one processor, of all processes of a name together; MiB: the most at one time, what "
     "they share counted for each."
@@ -54,7 +57,18 @@ def document(run: RunData, detail: Detail, *, boots: Sequence[Monitored] | None 
     sections = tuple(section for item in found for section in _of_boot(item, detail))
     entries = [{**vars(item.found), "facts": dict(item.found.facts)} for item in found]
     data = {"boots": entries} if detail is Detail.DATA else {}
-    return run_document(run, NAME, _TITLE, sections, (), data)
+    made = run_document(run, NAME, _TITLE, sections, (), data)
+    return replace(made, answer=first_of(filter(None, map(sentence, found))))
+
+
+def sentence(item: Monitored) -> str:
+    """Say what the processors do in the batches that count; "" where that is not known."""
+    batches = [batch for batch in item.found.batches if not batch.warmup]
+    shares = ((series, mean_in(item.found, series, batches)) for series in item.found.of("cpu"))
+    said = [f"{mean:.1f} % {series.title}" for series, mean in shares if mean and mean >= _SHARE]
+    whole_s = math.fsum(batch.end_s - batch.begin_s for batch in batches)
+    of = f"{len(batches)} batches, {whole_s:.2f} s"
+    return f"{item.place.label}: CPU {', '.join(said)}; {of}." if said else ""
 
 
 def _of_boot(item: Monitored, detail: Detail) -> Iterator[Section]:
