@@ -114,6 +114,27 @@ def test_the_next_guest_starts_while_a_boot_is_stored(tmp_path: Path) -> None:
     assert [boot.index for boot, _ in watching.ends] == [0, 1]
 
 
+def test_no_boot_is_stored_while_another_one_is_timed(tmp_path: Path) -> None:
+    done: list[str] = []
+
+    class Noting(Scripted):
+        def command(self, cell: Cell) -> tuple[str, ...]:
+            time.sleep(0.05)  # in which the next one would begin
+            done.append("stored")
+            return super().command(cell)
+
+    def answer(_: Cell) -> bytes:
+        done.append("booted")
+        return RECORDED.read_bytes()
+
+    words = {"setups": ["tunable"], "task": "sweep", "delays_ns": list(DELAYS_NS), **READINGS}
+    plan = plan_of([tunable_kernel()], SWEPT, {**words, "boots": 3})
+    begun(plan, tmp_path / "a", "scripted")
+    settings = Settings(1, store=False)
+    asyncio.run(execute(plan, tmp_path / "a", Noting(answer), settings, Watching()))
+    assert done == ["booted", "stored"] * 3
+
+
 def test_a_boot_that_waits_for_the_disk_is_not_lost_by_a_stop(tmp_path: Path) -> None:
     stopped = threading.Event()
 

@@ -173,7 +173,8 @@ def _carried_out(
     plan: Plan, machine: Machine, where: Path, options: Options, resume: Path | None
 ) -> ExitCode:
     """Carry a plan out, and say how a command that was stopped goes on."""
-    start_reader()  # what was measured is read as soon as the last guest has ended
+    if find_instrument(plan.experiment.instrument).side_by_side:
+        start_reader()  # what was measured is read as soon as the last guest has ended
     code = _carry_out(plan, machine, where, options)
     if code is ExitCode.INTERRUPTED:
         # What repeats is in the store; all else is only in its run directory.

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -35,9 +36,7 @@ from lsmeter.measure.results.directory import boot_folder, copy_boot
 from lsmeter.measure.results.documents import DamagedResultError
 from lsmeter.measure.tasks import find_task
 
-_Keep = Callable[[PlannedBoot, Machine, Capture], None]
 _WAITING = 8  # boots in memory that wait for the disk; beyond, no guest is started
-
 _AGAIN = 2  # times that a boot is made again whose host was lost, and came back
 
 
@@ -77,26 +76,26 @@ class Observer(Protocol):
 
 @dataclass
 class _Desk:
-    """Stores boots one at a time, since those of a cell share a lock of the store."""
+    """Stores boots one after another, since those of a cell share a lock of the store."""
 
     run: Path
     settings: Settings
     observer: Observer
-    free: asyncio.Lock = field(default_factory=asyncio.Lock)
+    thread: ThreadPoolExecutor  # of one: what it was given is stored, though the run is stopped
+    group: asyncio.TaskGroup
     room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_WAITING))
 
-    async def store(self, planned: PlannedBoot, machine: Machine, capture: Capture) -> None:
-        """Store a boot while others are made; where the run is stopped, at once."""
+    async def keep(self, planned: PlannedBoot, machine: Machine, capture: Capture) -> None:
+        """Have a boot stored while others are made, unless those are timed."""
         words = planned, self.run, machine, self.settings, capture
-        begun = False
-        try:
-            async with self.room, self.free:
-                begun = True  # not in the event loop, which would wait for the disk
-                boot = await asyncio.to_thread(_store, *words)
-        except asyncio.CancelledError:
-            if not begun:  # what was measured stays
-                _store(*words)
-            raise
+        stored = asyncio.get_running_loop().run_in_executor(self.thread, _store, *words)
+        telling = self.group.create_task(self._tell(planned, stored))
+        if not self.settings.store:
+            await telling
+
+    async def _tell(self, planned: PlannedBoot, stored: asyncio.Future[Boot]) -> None:
+        async with self.room:
+            boot = await asyncio.shield(stored)
         self.observer.ended(planned, boot, reused=False)
 
 
@@ -108,27 +107,14 @@ async def execute(
     When the caller is cancelled, guests that run are killed and what was finished stays. Errors
     of the host (a full disk) end the run; what a guest does wrong never does.
     """
-    desk = _Desk(run, settings, observer)
-
-    async def worker(queue: list[PlannedBoot], keep: _Keep) -> None:
-        while queue:
-            async with desk.room:
-                pass
-            block = _take_block(queue, machine)
-            missing = _missing(block, run, settings, observer)
-            if missing:
-                await _make_block(block, missing, machine, settings, observer, keep)
-
     session = machine.session(observer.noted) if isinstance(machine, Spreads) else nullcontext()
     try:
-        async with session, asyncio.TaskGroup() as group:
-
-            def keep(planned: PlannedBoot, place: Machine, capture: Capture) -> None:
-                group.create_task(desk.store(planned, place, capture))
-
-            for queue in _lanes(plan, machine):
-                for _ in range(max(1, min(settings.jobs, len(queue)))):
-                    group.create_task(worker(queue, keep))
+        with ThreadPoolExecutor(1) as thread:
+            async with session, asyncio.TaskGroup() as group:
+                desk = _Desk(run, settings, observer, thread, group)
+                for queue in _lanes(plan, machine):
+                    for _ in range(max(1, min(settings.jobs, len(queue)))):
+                        group.create_task(_work(queue, machine, desk))
     except* LsmeterError as errors:
         # One full disk fails every worker at once; one line of it is enough.
         first: BaseException = errors
@@ -146,18 +132,23 @@ def _lanes(plan: Plan, machine: Machine) -> Iterable[list[PlannedBoot]]:
     return lanes.values()
 
 
+async def _work(queue: list[PlannedBoot], machine: Machine, desk: _Desk) -> None:
+    """Make what is missing of a queue, one block at a time."""
+    while queue:
+        async with desk.room:
+            pass
+        block = _take_block(queue, machine)
+        if missing := _missing(block, desk.run, desk.settings, desk.observer):
+            await _make_block(block, missing, machine, desk)
+
+
 async def _make_block(
-    block: Sequence[PlannedBoot],
-    missing: Sequence[PlannedBoot],
-    machine: Machine,
-    settings: Settings,
-    observer: Observer,
-    keep: _Keep,
+    block: Sequence[PlannedBoot], missing: Sequence[PlannedBoot], machine: Machine, desk: _Desk
 ) -> None:
     """Make what is missing of a block: side by side on machines that take turns."""
     if isinstance(machine, Spreads):
         async with machine.place() as place:
-            await _make(missing[0], place, settings, observer, keep)
+            await _make(missing[0], place, desk)
         return
     turns: AbstractContextManager[Sequence[Machine]] = nullcontext([machine] * len(missing))
     # Side by side; one that is left alone has its turns for itself.
@@ -166,7 +157,7 @@ async def _make_block(
     with turns as places:
         async with asyncio.TaskGroup() as tasks:
             for planned, place in zip(missing, places, strict=True):
-                tasks.create_task(_make(planned, place, settings, observer, keep))
+                tasks.create_task(_make(planned, place, desk))
 
 
 def _take_block(queue: list[PlannedBoot], machine: Machine) -> list[PlannedBoot]:
@@ -206,26 +197,20 @@ def _reused(planned: PlannedBoot, run: Path, settings: Settings, observer: Obser
     return False
 
 
-async def _make(
-    planned: PlannedBoot,
-    machine: Machine,
-    settings: Settings,
-    observer: Observer,
-    keep: _Keep,
-) -> None:
-    """Make one boot, and have it kept; the next one begins meanwhile."""
-    observer.started(planned)
-    cell = planned.cell
-    silence_s = max(settings.limits.silence_s, find_task(cell.task.name).silence_s)
-    limits = replace(settings.limits, silence_s=silence_s)
-    capture = await _attempt(planned, machine, limits, observer)
+async def _make(planned: PlannedBoot, machine: Machine, desk: _Desk) -> None:
+    """Make one boot, and have it stored."""
+    desk.observer.started(planned)
+    limits = desk.settings.limits
+    silence_s = max(limits.silence_s, find_task(planned.cell.task.name).silence_s)
+    limits = replace(limits, silence_s=silence_s)
+    capture = await _attempt(planned, machine, limits, desk.observer)
     for _ in range(_AGAIN):
         if capture.ending is not Ending.LOST or not isinstance(machine, ComesBack):
             break
         if not await machine.wait_for_host(planned):
             break
-        capture = await _attempt(planned, machine, limits, observer)
-    keep(planned, machine, capture)
+        capture = await _attempt(planned, machine, limits, desk.observer)
+    await desk.keep(planned, machine, capture)
 
 
 def _store(
