@@ -17,7 +17,6 @@ import io
 import json
 import subprocess
 import sys
-import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -29,10 +28,12 @@ if str(ROOT) not in sys.path:  # started as a program
 from bench.dot_plot import Dot, dot_plot  # noqa: E402
 from bench.hook_tables import document_with  # noqa: E402
 
+from lsmeter.catalogue.studies.study import find_study  # noqa: E402
+from lsmeter.questions.reproduce.judge import Verdict  # noqa: E402
+
 RUN = ROOT / "examples/main.lsmeter"
 ARCHES = ROOT / "examples/arches.lsmeter"  # of three kernels, each of x86-64 and arm64
 CLAIMS = ROOT / "examples/claims.csv"  # of published studies, as they were judged
-STUDIES = ROOT / "src/lsmeter/catalogue/studies"
 ARM64 = "debian:6.1:arm64"
 MINUS = "\u2212"
 SETUPS = {
@@ -173,7 +174,6 @@ def origin(report: dict[str, Any]) -> str:
     )
 
 
-VERDICTS = ("holds", "does not hold today", "cannot be told", "not comparable")
 REFUTED = {  # claims that stand in the document, by study
     "asiaccs21": ("selinux-mkdir-rmdir-under-2", "apparmor-only-name-operations"),
     "freenix01": ("copy-cost-is-revalidation",),
@@ -197,10 +197,10 @@ def judged_claims(document: dict[str, Any]) -> str:
 
 def studies_table(rows: list[dict[str, str]]) -> str:
     """Return how many claims of each study hold."""
-    lines = [f"| study | {' | '.join(VERDICTS)} | claims |\n|---|{'---:|' * 5}\n"]
+    lines = [f"| study | {' | '.join(Verdict)} | claims |\n|---|{'---:|' * 5}\n"]
     for study in (*dict.fromkeys(row["study"] for row in rows), ""):
         found = Counter(row["verdict"] for row in rows if study in {"", row["study"]})
-        cells = (*(str(found[verdict]) for verdict in VERDICTS), str(found.total()))
+        cells = (*(str(found[verdict]) for verdict in Verdict), str(found.total()))
         lines.append(f"| {study or 'all'} | {' | '.join(cells)} |\n")
     return "".join(lines)
 
@@ -210,13 +210,12 @@ def refuted_table(rows: list[dict[str, str]]) -> str:
     measured = {(row["study"], row["claim"]): row for row in rows}
     lines = ["| study | claim | printed | measured today |\n|---|---|---|---|\n"]
     for study, names in REFUTED.items():
-        text = (STUDIES / study / "claims.toml").read_text("utf-8")
-        claims = {item["id"]: item for item in tomllib.loads(text)["claims"]}
+        claims = {claim.id: claim for claim in find_study(study).claims}
         for name in names:
             row = measured[study, name]
-            if row["verdict"] != VERDICTS[1]:
+            if row["verdict"] != Verdict.FAILS:
                 raise SystemExit(f"{CLAIMS.name}: {study} {name}: {row['verdict']}")
-            cells = (study, claims[name]["claim"], claims[name]["printed"], row["measured"])
+            cells = (study, claims[name].claim, claims[name].printed, row["measured"])
             lines.append(f"| {' | '.join(cell.replace('*', chr(92) + '*') for cell in cells)} |\n")
     return "".join(lines)
 

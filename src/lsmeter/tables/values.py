@@ -38,6 +38,12 @@ def many(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def left_out(smaller: int, still: int) -> str:
+    """Say what a table of changes leaves out: 10 smaller changes, 3 unchanged; "" for nothing."""
+    said = [many(smaller, "smaller change")] if smaller > 0 else []
+    return ", ".join([*said, *([f"{still} unchanged"] if still else [])])
+
+
 def spanned(numbers: Mapping[str, int]) -> str:
     """Write the least and the most of some numbers, each with what has it: 1 (read) to 9 (open)."""
     least, most = min(numbers, key=numbers.__getitem__), max(numbers, key=numbers.__getitem__)

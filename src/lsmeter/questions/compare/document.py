@@ -36,7 +36,7 @@ from lsmeter.tables import numbers
 from lsmeter.tables.fields import Field, headed, named, tabled
 from lsmeter.tables.model import Detail, Document, Kind, Section, Shown, Table
 from lsmeter.tables.results import Result, Results, Status
-from lsmeter.tables.values import many, percent
+from lsmeter.tables.values import left_out, many, percent
 
 HEADING = "Change of each setup's overhead"
 _MEDIANS = "Medians over the variants of each operation; markdown and HTML have all."
@@ -252,10 +252,8 @@ def _largest(fields: Sequence[Field], found: Sequence[tuple[list[_Moved], list[s
     """Show the largest changes of all setups, and say how many are left out."""
     moved = [item for items, _ in found for item in items]
     moved.sort(key=lambda item: -abs(item.median("points")))
-    smaller, still = len(moved) - _ROWS, sum(len(names) for _, names in found)
-    left = [many(smaller, "smaller change")] if smaller > 0 else []
-    left += [f"{still} unchanged"] if still else []
-    more = (f"Not shown: {', '.join(left)}: --all, or --format html.",) if left else ()
+    left = left_out(len(moved) - _ROWS, sum(len(names) for _, names in found))
+    more = (f"Not shown: {left}: --all, or --format html.",) if left else ()
     setup = named("setup", "place.setup")
     return tabled("overhead_change", "", (fields[0], setup, *fields[1:]), moved[:_ROWS], more=more)
 

@@ -87,13 +87,13 @@ def _table(found: Sequence[Index]) -> Table:
 
     def second(item: Index) -> Shown | None:
         other = item.mean or item.whole
-        return None if other is None else _rounded(other.value)
+        return None if other is None else _shown(other.value)
 
     fields = (
         named("setup", "place.setup"),
-        Field("index", "index", lambda item: _rounded(item.typical.value)),
-        Field("low", "at least", lambda item: _rounded(item.typical.low)),
-        Field("high", "at most", lambda item: _rounded(item.typical.high)),
+        Field("index", "index", lambda item: _shown(item.typical.value)),
+        Field("low", "at least", lambda item: _shown(item.typical.low)),
+        Field("high", "at most", lambda item: _shown(item.typical.high)),
         *(Field(*also, second), Field("benchmarks", "benchmarks")),
     )
     more = tuple(
@@ -104,6 +104,6 @@ def _table(found: Sequence[Index]) -> Table:
     return tabled("indices", title, fields, found, more=more)
 
 
-def _rounded(value: float) -> Shown | None:
+def _shown(value: float) -> Shown | None:
     """Return an index as it is shown; None where too few blocks bound it."""
     return Shown(value, f"{value:.2f}") if math.isfinite(value) else None

@@ -37,7 +37,7 @@ from lsmeter.tables.fields import (
     tabled,
 )
 from lsmeter.tables.model import Detail, Document, Item, Kind, Section, Shown, Table
-from lsmeter.tables.values import change, count, many, some
+from lsmeter.tables.values import change, count, left_out, many, some
 
 _ROWS = 6  # of a commit in a mail
 _PLACES = 3
@@ -276,10 +276,8 @@ def _table(effects: Sequence[Effect], detail: Detail) -> Table:
     marks = {effect.item.decided_by for effect in rows} - {Number.TYPICAL}
     words = {Number.MEAN: "m: in the mean of all calls", Number.WHOLE: "w: of the whole cost"}
     lead = ", ".join(words[number] for number in Number if number in marks)
-    smaller, still = len(found) - len(rows), len(effects) - len(found)
-    said = [many(smaller, "smaller change")] if smaller else []
-    said += [f"{still} unchanged"] if still else []
-    more = (f"Not shown: {', '.join(said)}.",) if said else ()
+    left = left_out(len(found) - len(rows), len(effects) - len(found))
+    more = (f"Not shown: {left}.",) if left else ()
     times = (_TIME,) if any(effect.predicted for effect in rows) else ()
     fields = (*_SHOWN, *times, *(() if detail in _NARROW else _FULL))
     table = tabled("effects", "", fields, rows, more=more)

@@ -46,10 +46,12 @@ def overhead_words(item: Calibration) -> str:
     """Say how far off predicted overheads are, or that nobody knows."""
     if item.overheads is None:
         return "not measured"
-    median, most = (
-        f"{100 * part:.1f} points" for part in (item.overheads.median, item.overheads.most)
-    )
-    return f"median {median}, 90th percentile {most}"
+    return points_words(item.overheads.median, item.overheads.most)
+
+
+def points_words(median: float, most: float) -> str:
+    """Write two errors of overheads: median 1.8 points, 90th percentile 5.1 points."""
+    return f"median {100 * median:.1f} points, 90th percentile {100 * most:.1f} points"
 
 
 def why_no_overheads(item: Calibration) -> str:

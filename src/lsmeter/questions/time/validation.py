@@ -26,7 +26,7 @@ from lsmeter.questions.time.calibration import (
     spread,
     this_host,
 )
-from lsmeter.questions.time.document import error_words
+from lsmeter.questions.time.document import error_words, points_words
 from lsmeter.questions.time.figures import blocks_of, host_of, match_observations, predict
 from lsmeter.questions.time.fit import GROUND
 from lsmeter.questions.time.likeness import ALIKE
@@ -189,8 +189,7 @@ def _sentences(sums: Iterable[Summary]) -> Iterator[str]:
     for item in sums:
         text = f"{item.setup or 'all'}: {many(item.changed, 'benchmark')} changed"
         if item.error is not None:
-            median, most = (f"{100 * part:.1f} points" for part in item.error)
-            text += f", predicted overheads off by {median} (median), {most} (90th percentile)"
+            text += f", predicted overheads off by {points_words(*item.error)}"
         yield f"{text}."
 
 
