@@ -89,6 +89,8 @@ class _Desk:
         """Have a boot stored while others are made, unless those are timed."""
         words = planned, self.run, machine, self.settings, capture
         stored = asyncio.get_running_loop().run_in_executor(self.thread, _store, *words)
+        # A run that a full disk has ended does not ask for what became of the rest.
+        stored.add_done_callback(asyncio.Future.exception)
         telling = self.group.create_task(self._tell(planned, stored))
         if not self.settings.store:
             await telling
