@@ -59,7 +59,7 @@ def test_they_are_listed_and_shown_from_there(installed: Path) -> None:
 
 def test_the_demo_shows_its_runs_from_there(installed: Path) -> None:
     text = _run(installed, "demo", "shown")
-    commands = [line for line in text.splitlines() if line.startswith("$ ")]
+    commands = [line for line in text.splitlines() if line.startswith("$ lsmeter ")]
     assert [line.split()[2] for line in commands] == ["report", "report", "compare", "gate"]
     for said in ("SELinux without a policy: median +", "What changed", "Gate: a rule is broken"):
         assert said in text
@@ -72,7 +72,7 @@ def test_the_demo_shows_its_runs_from_there(installed: Path) -> None:
     (gate,) = [line for line in commands if " gate " in line]
     done = subprocess.run(
         [sys.executable, "-m", *shlex.split(gate)[1:]],
-        cwd=installed.parent,
+        cwd=home,
         env={**os.environ, "PYTHONPATH": str(installed), "PYTHONUTF8": "1"},
         check=False,
         capture_output=True,
