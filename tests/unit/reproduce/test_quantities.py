@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -162,6 +163,7 @@ def test_a_half_width_keeps_its_unit_and_says_of_what() -> None:
         (quantities.above(_about(0, 3), 0.0, strictly=True), "more than 100 times the boots"),
         (quantities.within(_about(4.0, 1.1), 0, 5), "at most 2 times the boots"),
         (quantities.within(_about(5.5, 2), 0, 5), "at most 16 times the boots"),
+        (quantities.above(_about(1, math.inf), 0.0, strictly=True), "one boot does not show"),
     ],
 )
 def test_what_is_open_says_how_many_boots_would_tell(found: Finding, said: str) -> None:

@@ -278,7 +278,10 @@ def _boots(item: Quantity, away: float) -> str:
 
     Intervals narrow with the root of the number of boots; with that of a few, faster.
     """
-    times = math.ceil((max(item.value - item.low, item.high - item.value) / (away or 1e-9)) ** 2)
+    half = max(item.value - item.low, item.high - item.value)
+    if math.isinf(half):
+        return "one boot does not show how far boots differ: measure more"
+    times = math.ceil((half / (away or 1e-9)) ** 2)
     if times > _MOST_TIMES:
         return f"more than {_MOST_TIMES} times the boots would be needed"
     return f"at most {max(2, times)} times the boots would tell"
