@@ -125,3 +125,10 @@ def test_guests_tell_once_of_what_is_done_once(setup: str, boot: int) -> None:
     benchmarks = {0: 10, 1: 10}  # with the batches that warm up
     assert regions == {number: benchmarks.get(number, 1) for number in regions}
     assert len(regions) > len(benchmarks)
+
+
+def test_what_page_faults_count_twice_does_not_exceed_the_clock() -> None:
+    text = f"{HEADER}\nregion 0\nservice insns user 600000\nclock kernel other 400000\nend\neof\n"
+    (found,) = parse_tally(text)
+    assert not found.exceeds(999_000)
+    assert found.exceeds(996_000)

@@ -19,12 +19,8 @@ NAME = "exec"
 _SETTLE_MS = 40  # guest time in which what was put off is done
 _ICOUNT_SHIFT = 2
 _SILENCE_S = 300.0
-# What the plugin counts and the clock does not: instructions after a page fault in their block,
-# a second time, and the markers, which are outside of the clock's two readings.
-_TWICE, _MARKERS_INSNS = 0.002, 1000
 _WORKLOADS = "what never ends is a workload: lsmeter help workloads"
 _LEFT = re.compile(r"left with status ([1-9]\d{0,2})\b")
-_ALL = (*Account, "none")
 # Facts: how the pieces of what it said begin, its size, its exit status.
 OUTPUT, OUTPUT_BYTES, STATUS = "command.output.", "command.output_bytes", "command.status"
 
@@ -73,8 +69,7 @@ def tally_of(outputs: Mapping[str, bytes], most_insns: float = math.inf) -> Tall
         raise DamagedTallyError(f"has {len(found)} regions of the command")
     if found[0].lost:
         raise DamagedTallyError(f"lost track of {found[0].lost} tasks or frames")
-    counted = sum(found[0].total(kind, of=_ALL) for kind in ("kernel", "insns"))
-    if counted > most_insns * (1 + _TWICE) + _MARKERS_INSNS:
+    if found[0].exceeds(most_insns):
         raise DamagedTallyError("has more than the guest's clock")
     return found[0]
 

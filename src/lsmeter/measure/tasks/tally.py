@@ -39,6 +39,11 @@ class Account(StrEnum):
 # nor what they put off, nor what comes with time.
 ON_BEHALF = (Account.SERVICE, Account.INTERRUPTS, Account.THREADS)
 
+EVERYBODY = (*Account, "none")
+# What the plugin counts and the clock does not: instructions after a page fault in their block,
+# a second time, and the markers, which are outside of the clock's two readings.
+_TWICE, _MARKERS_INSNS = 0.002, 1000
+
 
 class DamagedTallyError(Exception):
     """What is wrong with a tally: one line."""
@@ -97,6 +102,11 @@ class Tally:
         """Add up what accounts have of a kind, of one name or of all."""
         found = self.by_name(kind, of)
         return sum(found.values()) if name is None else found.get(name, 0)
+
+    def exceeds(self, clock_insns: float) -> bool:
+        """Whether that is more than the clock counted meanwhile, beyond what each leaves out."""
+        counted = sum(self.total(kind, of=EVERYBODY) for kind in ("kernel", "insns"))
+        return counted > clock_insns * (1 + _TWICE) + _MARKERS_INSNS
 
 
 def parse_tally(text: str, *, ended: bool = False) -> tuple[Tally, ...]:

@@ -19,7 +19,14 @@ from lsmeter.core.model.workload import Batch, Workload
 from lsmeter.measure.results.boots import read_output
 from lsmeter.measure.results.directory import RunData, keep_by_run
 from lsmeter.measure.results.manifest import Manifest, ManifestCell
-from lsmeter.measure.tasks.tally import PLUGIN, Account, DamagedTallyError, Tally, parse_tally
+from lsmeter.measure.tasks.tally import (
+    EVERYBODY,
+    PLUGIN,
+    Account,
+    DamagedTallyError,
+    Tally,
+    parse_tally,
+)
 from lsmeter.measure.tasks.workload import once_titles, said_by
 from lsmeter.questions.cells.cells import pair_places, read_boots
 from lsmeter.questions.cells.evidence import BOOT_FACT
@@ -42,7 +49,6 @@ AVC_LOOKUPS, AVC_MISSES = "AVC look-ups", "AVC misses"
 HOOK_CALLS, HOOK_INSNS = "hook calls", "in hooks"
 _START = "kernel until its first process"
 _NO_MODULE = ("other", "framework")
-_ALL = (*Account, "none")  # accounts
 NAME = "workload"  # of the task
 Figures = dict[str, float]
 
@@ -340,7 +346,7 @@ def _hold(tallies: Sequence[Tally], boot: Boot, warmup: int, once: int) -> None:
         if item.status is BenchmarkStatus.OK and len(mine) > warmup + len(item.values):
             raise DamagedTallyError(f"has {len(mine)} batches of {item.benchmark}")
         for tally, passed in zip(mine[warmup:], item.values, strict=False):
-            if sum(tally.total(kind, of=_ALL) for kind in ("kernel", "insns")) > passed:
+            if tally.exceeds(passed):
                 raise DamagedTallyError(f"has more of {item.benchmark} than a batch took")
     if any(tally.region >= len(boot.samples) + once for tally in tallies):
         raise DamagedTallyError("has regions of nothing that was asked for")
@@ -358,7 +364,7 @@ def _once(
     tallies: Sequence[Tally], titles: Sequence[str], first: int
 ) -> Iterator[tuple[str, int, int]]:
     """Give what was done once, and has a name: kernel and user instructions of all but idling."""
-    everybody = [account for account in _ALL if account is not Account.IDLE]
+    everybody = [account for account in EVERYBODY if account is not Account.IDLE]
     # What the probe does to itself between two of them has the number of the one before.
     by_number = {tally.region: tally for tally in reversed(tallies)}
     for number, title in enumerate(titles, first):
