@@ -70,7 +70,7 @@ static int give_pages_back(int (*ends)[2], int kept)
 	return kept;
 }
 
-static _Noreturn void hold(int answer, bool beyond_files)
+static _Noreturn void hold(int answer, enum pinning pinning)
 {
 	const struct rlimit many = {.rlim_cur = MOST_FILES, .rlim_max = MOST_FILES};
 	struct pinned held = {0};
@@ -81,10 +81,11 @@ static _Noreturn void hold(int answer, bool beyond_files)
 	held.pages = take_pages(ends);
 	held.names = path_names_pin();
 	setrlimit(RLIMIT_NOFILE, &many);
-	held.datagrams = datagrams_open(&pairs);
-	if (beyond_files)
+	if (pinning >= PINNING_DATAGRAMS)
+		held.datagrams = datagrams_open(&pairs);
+	if (pinning >= PINNING_SOCKETS)
 		held.sockets = sockets_pin();
-	if (!held.datagrams)
+	if (pinning >= PINNING_DATAGRAMS && !held.datagrams)
 		held.datagrams = datagrams_pin(&pairs);
 	if (held.pages >= 0)
 		held.pages = give_pages_back(ends, held.pages);
@@ -95,7 +96,7 @@ static _Noreturn void hold(int answer, bool beyond_files)
 		pause();
 }
 
-struct pinned slab_pinning_start(bool beyond_files)
+struct pinned slab_pinning_start(enum pinning pinning)
 {
 	static const struct pinned failed = {-EIO, -EIO, -EIO, -EIO};
 	struct pinned held = failed;
@@ -106,7 +107,7 @@ struct pinned slab_pinning_start(bool beyond_files)
 		return held;
 	pid = fork();
 	if (pid == 0)
-		hold(ends[1], beyond_files);
+		hold(ends[1], pinning);
 	close(ends[1]);
 	if (pid < 0 || read(ends[0], &held, sizeof(held)) != sizeof(held))
 		held = failed;

@@ -7,7 +7,8 @@
 #ifndef LSMETER_LAYOUT_SLAB_PINNING_H
 #define LSMETER_LAYOUT_SLAB_PINNING_H
 
-#include <stdbool.h>
+/* What is held: pages and path names always, and what is measured by. */
+enum pinning { PINNING_NAMES, PINNING_DATAGRAMS, PINNING_SOCKETS };
 
 /* How many of each are held, or -errno. */
 struct pinned {
@@ -17,9 +18,8 @@ struct pinned {
 	int pages;
 };
 
-/* Start it, and wait until it holds all; sockets only where a suite
- * goes beyond files. */
-struct pinned slab_pinning_start(bool beyond_files);
+/* Start it, and wait until it holds all. */
+struct pinned slab_pinning_start(enum pinning pinning);
 
 /*
  * Make processes of this one's memory that are all there at once, and let them end: the trees in

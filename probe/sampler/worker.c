@@ -5,7 +5,6 @@
 #include "init/state.h"
 #include "layout/perturbation.h"
 #include "layout/pids.h"
-#include "layout/slab_pinning.h"
 #include "layout/slabs.h"
 #include "net/baseline.h"
 #include "net/peer.h"
@@ -272,14 +271,14 @@ static void wear_slabs(const char *work)
 	channel_fact("slabs.worn", "%d", slabs_wear(path));
 }
 
-void worker_perturb(const struct request *request, const char *work)
+void worker_perturb(const struct request *request, const char *work, enum pinning pinning)
 {
 	struct pinned held;
 
 	perturb_guest(request->vary);
 	if (!request->vary || request->timed)
 		return;
-	held = slab_pinning_start(request->suite && strcmp(request->suite, "file"));
+	held = slab_pinning_start(pinning);
 	channel_fact("pages.held", "%d", held.pages);
 	channel_fact("names.held", "%d", held.names);
 	channel_fact("datagrams.held", "%d", held.datagrams);
@@ -314,7 +313,8 @@ unsigned int worker_run_all(const struct session *session)
 	/* What it takes is not to lie in what is looked for then. */
 	if (request->vary && !request->timed)
 		channel_fact("network.steady", "%d", network_baseline_set());
-	worker_perturb(request, session->work);
+	worker_perturb(request, session->work,
+		       strcmp(request->suite, "file") ? PINNING_SOCKETS : PINNING_DATAGRAMS);
 	if (request->vary && !request->timed) {
 		channel_fact("pids.held", "%d", pids_pin_nodes());
 		page_owners_settle();

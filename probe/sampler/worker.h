@@ -5,6 +5,7 @@
 #ifndef LSMETER_SAMPLER_WORKER_H
 #define LSMETER_SAMPLER_WORKER_H
 
+#include "layout/slab_pinning.h"
 #include "observe/count.h"
 #include "policy/delay.h"
 #include "protocol/request.h"
@@ -28,7 +29,7 @@ unsigned int worker_run_all(const struct session *session);
 /* The same, with the clock opened before and closed after where readings are time. */
 unsigned int worker_run_timed(const struct session *session);
 
-/* Let what may differ between boots do so, as the request's seed says. */
-void worker_perturb(const struct request *request, const char *work);
+/* Let what may differ between boots do so, as the request's seed says, and hold what is not to. */
+void worker_perturb(const struct request *request, const char *work, enum pinning pinning);
 
 #endif
