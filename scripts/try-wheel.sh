@@ -9,7 +9,8 @@ usage='usage: scripts/try-wheel.sh SUITE [MIRROR]
 
 Tries build/wheels (make wheels) on bookworm, trixie, noble, ...: a minimal system, then apt-get for
 Python and QEMU, pip install lsmeter and a first table; the same with uvx; attribution without a
-compiler. MIRROR is for suites that mmdebstrap knows no archive of. WHEELS=DIRECTORY names others.'
+compiler. MIRROR, an address or a line of sources.list, is for suites that mmdebstrap knows no archive
+of; that of Ubuntu has main, universe and signed-by=KEYRING. WHEELS=DIRECTORY names other wheels.'
 
 fail() {
 	printf 'try-wheel: %s\n' "$*" >&2
