@@ -188,8 +188,8 @@ const char *workload_start(const struct request *request, const char *work)
 {
 	const char *failed;
 
-	/* The few instructions that it takes by where a socket lies are nothing in so many. */
-	worker_perturb(request, work, PINNING_NAMES);
+	/* Where a socket lies tells in a request, but not in the millions of a command. */
+	worker_perturb(request, work, request->n_commands ? PINNING_NAMES : PINNING_SOCKETS);
 	if (!request->timed && !perturb_mappings(request->vary))
 		return "the limit of stacks cannot be set";
 	failed = request->n_commands ? command_prepare(request, work) : NULL;
