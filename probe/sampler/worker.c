@@ -5,6 +5,7 @@
 #include "init/state.h"
 #include "layout/perturbation.h"
 #include "layout/pids.h"
+#include "layout/slab_pinning.h"
 #include "layout/slabs.h"
 #include "net/baseline.h"
 #include "net/peer.h"
@@ -271,14 +272,22 @@ static void wear_slabs(const char *work)
 	channel_fact("slabs.worn", "%d", slabs_wear(path));
 }
 
-void worker_perturb(const struct request *request, const char *work, enum pinning pinning)
+/* Where a socket lies tells in a request to a service, but not in the millions of a command. */
+static enum pinning pinning_of(const struct request *request)
+{
+	if (request->n_commands)
+		return PINNING_NAMES;
+	return strcmp(request->suite, "file") ? PINNING_SOCKETS : PINNING_DATAGRAMS;
+}
+
+void worker_perturb(const struct request *request, const char *work)
 {
 	struct pinned held;
 
 	perturb_guest(request->vary);
 	if (!request->vary || request->timed)
 		return;
-	held = slab_pinning_start(pinning);
+	held = slab_pinning_start(pinning_of(request));
 	channel_fact("pages.held", "%d", held.pages);
 	channel_fact("names.held", "%d", held.names);
 	channel_fact("datagrams.held", "%d", held.datagrams);
@@ -313,8 +322,7 @@ unsigned int worker_run_all(const struct session *session)
 	/* What it takes is not to lie in what is looked for then. */
 	if (request->vary && !request->timed)
 		channel_fact("network.steady", "%d", network_baseline_set());
-	worker_perturb(request, session->work,
-		       strcmp(request->suite, "file") ? PINNING_SOCKETS : PINNING_DATAGRAMS);
+	worker_perturb(request, session->work);
 	if (request->vary && !request->timed) {
 		channel_fact("pids.held", "%d", pids_pin_nodes());
 		page_owners_settle();

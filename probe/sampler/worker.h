@@ -5,7 +5,6 @@
 #ifndef LSMETER_SAMPLER_WORKER_H
 #define LSMETER_SAMPLER_WORKER_H
 
-#include "layout/slab_pinning.h"
 #include "observe/count.h"
 #include "policy/delay.h"
 #include "protocol/request.h"
@@ -30,6 +29,6 @@ unsigned int worker_run_all(const struct session *session);
 unsigned int worker_run_timed(const struct session *session);
 
 /* Let what may differ between boots do so, as the request's seed says, and hold what is not to. */
-void worker_perturb(const struct request *request, const char *work, enum pinning pinning);
+void worker_perturb(const struct request *request, const char *work);
 
 #endif

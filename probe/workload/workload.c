@@ -188,8 +188,7 @@ const char *workload_start(const struct request *request, const char *work)
 {
 	const char *failed;
 
-	/* Where a socket lies tells in a request, but not in the millions of a command. */
-	worker_perturb(request, work, request->n_commands ? PINNING_NAMES : PINNING_SOCKETS);
+	worker_perturb(request, work);
 	if (!request->timed && !perturb_mappings(request->vary))
 		return "the limit of stacks cannot be set";
 	failed = request->n_commands ? command_prepare(request, work) : NULL;
