@@ -59,14 +59,14 @@ def show(document: Document | Callable[[Detail], Document], *, everything: bool 
     if not isinstance(document, Document):
         detail = find_format(SCREEN.form).detail
         document = document(Detail.TERMINAL if everything and detail is Detail.SHORT else detail)
-    found = rendered(document, SCREEN.form, screen_options())
+    found = rendered(document, SCREEN.form, _screen_options())
     if isinstance(found, str):
         deliver(found)
     else:
         deliver_files(found)
 
 
-def screen_options() -> Options:
+def _screen_options() -> Options:
     """Return the width that text has, and whether it is coloured."""
     from lsmeter.tables.render import Options
 

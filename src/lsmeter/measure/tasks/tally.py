@@ -104,7 +104,7 @@ class Tally:
         return sum(found.values()) if name is None else found.get(name, 0)
 
     def exceeds(self, clock_insns: float) -> bool:
-        """Whether that is more than the clock counted meanwhile, beyond what each leaves out."""
+        """Whether it counts more than the guest's clock did, beyond what only the plugin counts."""
         counted = sum(self.total(kind, of=EVERYBODY) for kind in ("kernel", "insns"))
         return counted > clock_insns * (1 + _TWICE) + _MARKERS_INSNS
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from importlib import resources
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 from lsmeter.cli.console import SCREEN
@@ -46,4 +47,4 @@ def demo(
     screen = (home / _SCREEN).read_text("utf-8")
     if SCREEN.output is not None or not SCREEN.colour:
         screen = Text.from_ansi(screen).plain
-    deliver("\n".join((_FIRST.format(folder), f"$ cd {folder}", screen, NEXT)))
+    deliver("\n".join((_FIRST.format(folder), f"$ cd {quote(str(folder))}", screen, NEXT)))
