@@ -32,6 +32,9 @@ _ROOTLESS = ("newuidmap", "newgidmap")
 _DOCUMENTATION = ("doc", "man", "locale", "info")  # below /usr/share
 _SILENCE_S = 1800.0  # compiling the policy takes minutes without a word
 _STOP_WAIT_S = 30.0
+# What qemu-user runs programs as: it lacks an instruction of later ones (`dc cvap`, 7.2), with
+# which MariaDB writes back persistent memory.
+_FOREIGN_CPU = {"QEMU_CPU": "cortex-a57"}
 _TAIL_LINES = 12
 # All of mmdebstrap is asked to end: also when lsmeter itself is killed, which the shell notices
 # (its parent is gone) and passes on to the group. What is left then of the directory $0, if that
@@ -275,7 +278,7 @@ def _run(words: list[str], places: Bootstrap, steps: Steps, scratch: Path | None
     shell = ["sh", "-c", _STOP_ALL, str(scratch or "")]
     tied = ["setpriv", "--pdeathsig", "TERM", "--", *shell, *words]
     extra = {"SOURCE_DATE_EPOCH": str(ext4.TIME_S), "DEBIAN_FRONTEND": "noninteractive"}
-    extra |= {"TMPDIR": str(scratch)} if scratch else {}
+    extra |= _FOREIGN_CPU | ({"TMPDIR": str(scratch)} if scratch else {})
     with (
         places.log.open("w", buffering=1, encoding="utf-8") as log,
         process.started(tied, env=process.environment(extra), grace_s=_STOP_WAIT_S) as child,
