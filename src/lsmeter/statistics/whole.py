@@ -9,6 +9,7 @@ itself, ticks and the machinery of grace periods among it, is the same after bot
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import overload
 
 import numpy as np
@@ -133,33 +134,61 @@ def _costs(group: Sequence[_Rounds]) -> Iterator[CycleCost]:
     ticks = _ticks(brief)
     pairs = min(whole.shape[1], brief.shape[1])
     left = _left(whole[:, :pairs] - brief[:, :pairs])
-    for (rounds, full, short), tick, (deferred, error) in zip(group, ticks, left, strict=True):
+    lines = _in_line([rounds for rounds, _, _ in group], ticks)
+    for (_, full, short), line, (deferred, error) in zip(group, lines, left, strict=True):
         apart = full[0].operations - short[0].operations
-        plain = len(full[0].taken) <= PLAIN_TICKS
-        yield _cost(rounds, tick, deferred / apart, error / apart, plain=plain)
+        yield _cost(line, deferred / apart, error / apart, plain=len(full[0].taken) <= PLAIN_TICKS)
 
 
-def _cost(
-    rounds: Sequence[Round], tick: float, deferred: float, error: float, *, plain: bool
-) -> CycleCost:
-    # The ticks that fell into a window are no part of its cycles.
-    in_line = np.array([(i.bulk - i.loop - i.ticks * tick) / i.operations for i in rounds])
-    operations = tuple(item.operations for item in rounds)
-    weights = np.array(operations, dtype=float)
-    (mean,), (spread,) = _weighted(in_line[None], weights)
-    squares = weights**2
+@dataclass(frozen=True)
+class _Line:
+    """What the windows of a cycle took, a cycle each, and their mean with its standard error."""
+
+    windows: tuple[float, ...]
+    mean: float
+    error: float
+    operations: tuple[int, ...]
+
+
+def _in_line(group: Sequence[Sequence[Round]], ticks: Sequence[float]) -> list[_Line]:
+    """Return what cycles took in their windows, those of the same operations worked out at once."""
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for place, rounds in enumerate(group):
+        alike.setdefault(tuple([item.operations for item in rounds]), []).append(place)
+    found: dict[int, _Line] = {}
+    for operations, places in alike.items():
+        weights = np.array(operations, dtype=float)
+        took = np.array([[item.bulk - item.loop for item in group[place]] for place in places])
+        fell = np.array([[item.ticks for item in group[place]] for place in places])
+        # The ticks that fell into a window are no part of its cycles.
+        lines = (took - fell * np.array([ticks[place] for place in places])[:, None]) / weights
+        rows = zip(places, lines.tolist(), *_weighted(lines, weights), strict=True)
+        for place, windows, mean, error in rows:
+            found[place] = _Line(tuple(windows), mean, error, operations)
+    return [found[place] for place in range(len(group))]
+
+
+def _cost(line: _Line, deferred: float, error: float, *, plain: bool) -> CycleCost:
     return CycleCost(
-        value=mean + deferred,
-        error=math.hypot(spread, error),
-        freedom=float(squares.sum() ** 2 / (weights**4).sum()) - 1,
-        in_line=mean,
+        value=line.mean + deferred,
+        error=math.hypot(line.error, error),
+        freedom=_freedom(line.operations),
+        in_line=line.mean,
         deferred=deferred,
         deferred_error=error,
         plain=plain,
-        cycles=sum(operations),
-        windows=tuple(in_line.tolist()),
-        operations=operations,
+        cycles=sum(line.operations),
+        windows=line.windows,
+        operations=line.operations,
     )
+
+
+@lru_cache(maxsize=64)
+def _freedom(operations: tuple[int, ...]) -> float:
+    """Return the degrees of freedom of a mean of windows with as many operations each."""
+    weights = np.array(operations, dtype=float)
+    squares = weights**2
+    return float(squares.sum() ** 2 / (weights**4).sum()) - 1
 
 
 def difference_errors(pairs: Sequence[tuple[CycleCost, CycleCost]]) -> list[float]:

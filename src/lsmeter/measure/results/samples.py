@@ -83,12 +83,12 @@ def read_values(data: bytes) -> Values:
         raise UnreadableError("the process that reads it ends") from None
     if isinstance(head, str):
         raise UnreadableError(head)
-    found: Values = {}
+    found: dict[tuple[str, int | None], list[int]] = {}
     at = 0
     for name, delay_ns, count in head:
-        found[name, delay_ns] = tuple(values[at : at + count])
+        found.setdefault((name, delay_ns), []).extend(values[at : at + count])
         at += count
-    return found
+    return {group: tuple(readings) for group, readings in found.items()}
 
 
 @cache
@@ -118,27 +118,29 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _read(data: bytes) -> tuple[list[tuple[str, int | None, int]], bytes]:
-    """Return benchmark, delay and number of readings of each group, and all readings as bytes."""
+    """Return benchmark, delay and number of the readings that follow each other, and all as bytes.
+
+    Of a boot that we wrote, these are its groups; of others' they may come in several parts.
+    """
     import polars as pl
 
-    file, schema = io.BytesIO(data), _schema()
-    rows = pl.scan_parquet(file).select(pl.len()).collect().item()
-    if rows > MAX_ROWS:
-        raise UnreadableError(f"it has {rows} rows; at most {MAX_ROWS}")
-    table = pl.read_parquet(file)
+    schema = _schema()
+    table = pl.read_parquet(io.BytesIO(data), n_rows=MAX_ROWS + 1)
+    if len(table) > MAX_ROWS:
+        raise UnreadableError(f"it has more than {MAX_ROWS} rows")
     if table.schema != schema:
         kinds = (f"{name} {kind}" for name, kind in table.schema.items())
         raise UnreadableError(f"its columns are {', '.join(kinds)}, not {', '.join(schema)}")
-    if table.select("benchmark", "value").null_count().sum_horizontal().item():
+    if table["benchmark"].null_count() or table["value"].null_count():
         raise UnreadableError("a reading is null")
-    if (table.select(pl.max("value")).item() or 0) > MAX_VALUE:
+    values = table["value"].to_numpy()
+    if values.max(initial=0) > MAX_VALUE:
         raise UnreadableError(f"a reading beyond {MAX_VALUE}")
-    groups = table.group_by("benchmark", "delay_ns", maintain_order=True).agg("value")
-    longest = groups.select(pl.col("benchmark").str.len_bytes().max()).item() or 0
-    if len(groups) > _MAX_GROUPS or longest > _MAX_NAME:
+    parts = table.select(pl.struct("benchmark", "delay_ns").rle().struct.unnest())
+    heads = parts.select(pl.col("value").struct.unnest(), "len").rows()
+    if len(heads) > _MAX_GROUPS or max((len(name) for name, *_ in heads), default=0) > _MAX_NAME:
         raise UnreadableError("too many benchmarks, or one with too long a name")
-    heads = groups.select("benchmark", "delay_ns", pl.col("value").list.len()).rows()
-    return heads, groups["value"].explode().to_numpy().astype("<u8").tobytes() if heads else b""
+    return heads, values.astype("<u8").tobytes()
 
 
 def _serve() -> None:
