@@ -32,9 +32,11 @@ _ROOTLESS = ("newuidmap", "newgidmap")
 _DOCUMENTATION = ("doc", "man", "locale", "info")  # below /usr/share
 _SILENCE_S = 1800.0  # compiling the policy takes minutes without a word
 _STOP_WAIT_S = 30.0
-# What qemu-user runs programs as: it lacks an instruction of later ones (`dc cvap`, 7.2), with
-# which MariaDB writes back persistent memory.
-_FOREIGN_CPU = {"QEMU_CPU": "cortex-a57"}
+# How qemu-user runs what an image's packages bring. It lacks an instruction of later processors
+# (`dc cvap`, 7.2), with which MariaDB writes back persistent memory; and it keeps a table of all
+# that a program reserves, which of MariaDB's 8 TiB (from 10.11.12 on) takes more than 24 GiB: with
+# less to be had, MariaDB makes do.
+_BY_QEMU = ("env", "QEMU_CPU=cortex-a57", "prlimit", f"--as={64 << 30}", "--")
 _TAIL_LINES = 12
 # All of mmdebstrap is asked to end: also when lsmeter itself is killed, which the shell notices
 # (its parent is gone) and passes on to the group. What is left then of the directory $0, if that
@@ -244,6 +246,8 @@ def bootstrap(definition: ImageDefinition, arch: Arch, places: Bootstrap, steps:
         write_atomic(places.sources, sources.encode())
     root = os.geteuid() == 0
     words = command(definition, places, arch, packages=packages, root=root, sources=bool(sources))
+    if arch is not arch_of_host():
+        words = [*_BY_QEMU, *words]
     if root and can_mount_apart():
         with _scratch(definition.name) as scratch:
             _run([*_APART, *words], places, steps, scratch)
@@ -278,7 +282,7 @@ def _run(words: list[str], places: Bootstrap, steps: Steps, scratch: Path | None
     shell = ["sh", "-c", _STOP_ALL, str(scratch or "")]
     tied = ["setpriv", "--pdeathsig", "TERM", "--", *shell, *words]
     extra = {"SOURCE_DATE_EPOCH": str(ext4.TIME_S), "DEBIAN_FRONTEND": "noninteractive"}
-    extra |= _FOREIGN_CPU | ({"TMPDIR": str(scratch)} if scratch else {})
+    extra |= {"TMPDIR": str(scratch)} if scratch else {}
     with (
         places.log.open("w", buffering=1, encoding="utf-8") as log,
         process.started(tied, env=process.environment(extra), grace_s=_STOP_WAIT_S) as child,
