@@ -121,7 +121,7 @@ _MANIFEST: dict[str, tuple[Callable[[Field], None], str]] = {
 _BOOTS: dict[str, tuple[Callable[[Field], None], str]] = {
     "30 million rows": (
         lambda field: _put(field, _ROWS, _rows(30_000_000)),
-        "it has more than 8000000 rows",
+        "it has 30000000 rows; at most 8000000",
     ),
     "a name of a gigabyte": (
         lambda field: _put(field, _ROWS, _rows(20, benchmark=pl.lit("x" * 50_000_000))),

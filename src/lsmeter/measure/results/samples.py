@@ -124,10 +124,11 @@ def _read(data: bytes) -> tuple[list[tuple[str, int | None, int]], bytes]:
     """
     import polars as pl
 
-    schema = _schema()
-    table = pl.read_parquet(io.BytesIO(data), n_rows=MAX_ROWS + 1)
+    file, schema = io.BytesIO(data), _schema()
+    table = pl.read_parquet(file, n_rows=MAX_ROWS + 1)
     if len(table) > MAX_ROWS:
-        raise UnreadableError(f"it has more than {MAX_ROWS} rows")
+        rows = pl.scan_parquet(file).select(pl.len()).collect().item()
+        raise UnreadableError(f"it has {rows} rows; at most {MAX_ROWS}")
     if table.schema != schema:
         kinds = (f"{name} {kind}" for name, kind in table.schema.items())
         raise UnreadableError(f"its columns are {', '.join(kinds)}, not {', '.join(schema)}")
@@ -136,11 +137,12 @@ def _read(data: bytes) -> tuple[list[tuple[str, int | None, int]], bytes]:
     values = table["value"].to_numpy()
     if values.max(initial=0) > MAX_VALUE:
         raise UnreadableError(f"a reading beyond {MAX_VALUE}")
-    parts = table.select(pl.struct("benchmark", "delay_ns").rle().struct.unnest())
-    heads = parts.select(pl.col("value").struct.unnest(), "len").rows()
-    if len(heads) > _MAX_GROUPS or max((len(name) for name, *_ in heads), default=0) > _MAX_NAME:
+    runs = table.select(pl.struct("benchmark", "delay_ns").rle().struct.unnest())
+    parts = runs.select(pl.col("value").struct.unnest(), "len")
+    longest = parts.select(pl.col("benchmark").str.len_bytes().max()).item() or 0
+    if len(parts) > _MAX_GROUPS or longest > _MAX_NAME:
         raise UnreadableError("too many benchmarks, or one with too long a name")
-    return heads, values.astype("<u8").tobytes()
+    return parts.rows(), values.astype("<u8").tobytes()
 
 
 def _serve() -> None:
