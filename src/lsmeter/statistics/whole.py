@@ -9,7 +9,6 @@ itself, ticks and the machinery of grace periods among it, is the same after bot
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import overload
 
 import numpy as np
@@ -142,11 +141,12 @@ def _costs(group: Sequence[_Rounds]) -> Iterator[CycleCost]:
 
 @dataclass(frozen=True)
 class _Line:
-    """What the windows of a cycle took, a cycle each, and their mean with its standard error."""
+    """What a cycle took in each window, and the mean with its standard error."""
 
     windows: tuple[float, ...]
     mean: float
     error: float
+    freedom: float
     operations: tuple[int, ...]
 
 
@@ -158,13 +158,16 @@ def _in_line(group: Sequence[Sequence[Round]], ticks: Sequence[float]) -> list[_
     found: dict[int, _Line] = {}
     for operations, places in alike.items():
         weights = np.array(operations, dtype=float)
-        took = np.array([[item.bulk - item.loop for item in group[place]] for place in places])
-        fell = np.array([[item.ticks for item in group[place]] for place in places])
+        squares = weights**2
+        freedom = float(squares.sum() ** 2 / (weights**4).sum()) - 1
+        alone = [[item.bulk - item.loop for item in group[place]] for place in places]
+        fell = [[item.ticks for item in group[place]] for place in places]
+        tick = np.array([ticks[place] for place in places])[:, None]
         # The ticks that fell into a window are no part of its cycles.
-        lines = (took - fell * np.array([ticks[place] for place in places])[:, None]) / weights
+        lines = (np.array(alone, dtype=float) - np.array(fell, dtype=float) * tick) / weights
         rows = zip(places, lines.tolist(), *_weighted(lines, weights), strict=True)
         for place, windows, mean, error in rows:
-            found[place] = _Line(tuple(windows), mean, error, operations)
+            found[place] = _Line(tuple(windows), mean, error, freedom, operations)
     return [found[place] for place in range(len(group))]
 
 
@@ -172,7 +175,7 @@ def _cost(line: _Line, deferred: float, error: float, *, plain: bool) -> CycleCo
     return CycleCost(
         value=line.mean + deferred,
         error=math.hypot(line.error, error),
-        freedom=_freedom(line.operations),
+        freedom=line.freedom,
         in_line=line.mean,
         deferred=deferred,
         deferred_error=error,
@@ -181,14 +184,6 @@ def _cost(line: _Line, deferred: float, error: float, *, plain: bool) -> CycleCo
         windows=line.windows,
         operations=line.operations,
     )
-
-
-@lru_cache(maxsize=64)
-def _freedom(operations: tuple[int, ...]) -> float:
-    """Return the degrees of freedom of a mean of windows with as many operations each."""
-    weights = np.array(operations, dtype=float)
-    squares = weights**2
-    return float(squares.sum() ** 2 / (weights**4).sum()) - 1
 
 
 def difference_errors(pairs: Sequence[tuple[CycleCost, CycleCost]]) -> list[float]:
