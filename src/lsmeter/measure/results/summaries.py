@@ -4,7 +4,8 @@
 They are made by several processes, and kept in the cache, each by the digest of its boot.json and
 of the code that made it, so that a run is read whole once only. Nothing of a stranger's gets there:
 a summary that is not this machine's own is made anew. Readings are kept as arrays; windows are read
-again from the boot where somebody asks for them.
+again from the boot where somebody asks for them. Exact boots of a cell mostly agree: what is equal
+is kept once.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from hashlib import sha256
 from itertools import accumulate
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +35,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from lsmeter import __version__
 from lsmeter.core.errors import InfrastructureError, LsmeterError
-from lsmeter.core.model import BootId, Round, Samples
+from lsmeter.core.model import BenchmarkStatus, BootId, Round, Samples
 from lsmeter.core.storage import cache_dir, write_atomic
 from lsmeter.guest.conclude import PARSER
 from lsmeter.measure.results.boots import BOOT_FILE, with_readings
@@ -49,9 +51,16 @@ _AT_ONCE = 4  # boots that a process is given
 _KEY_BYTES, _SIZE_BYTES = 64, 4
 _MOST_BYTES = 64 << 20  # of a summary
 _NARROW = 1 << 31  # readings below it take half the room
+_MOST_COSTS = 100_000  # that a process which makes summaries remembers
 _PARTS = attrgetter("operations", "loop", "bulk", "ticks", "taken")
 _FLOATS = ("value", "error", "freedom", "in_line", "deferred", "deferred_error")
 _COST = attrgetter(*_FLOATS)
+_FLOAT_BYTES = 8
+# Of readings, by whether they are narrow.
+_KINDS: dict[bool, np.dtype[np.signedinteger[Any]]] = {
+    False: np.dtype("<i8"),
+    True: np.dtype("<i4"),
+}
 Job = tuple[Path, BootId]
 _Windows = Callable[[int], Callable[[], Sequence[Round]]]  # what reads those of a benchmark
 
@@ -120,6 +129,13 @@ def _head() -> TypeAdapter[_Head]:
     return TypeAdapter(_Head)
 
 
+class _Held(NamedTuple):
+    """What boots that were restored have in common."""
+
+    columns: dict[tuple[bool, bytes], Column]
+    windows: dict[tuple[bytes, bool], Windows]
+
+
 @dataclass(frozen=True)
 class Reader:
     """What reads the boots of a run."""
@@ -175,24 +191,29 @@ def read_many(
     head = digest_of(made_by.encode()).encode()
     known = _load(home, head)
     keys = [_key(job) for job in jobs]
-    made = _summaries(
-        reader, [job for job, key in zip(jobs, keys, strict=True) if key not in known]
-    )
-    kept: dict[bytes, bytes] = {}
+    before = frozenset(known)
+    lacking = [job for job, key in zip(jobs, keys, strict=True) if key not in before]
+    made, held = _summaries(reader, lacking), _Held({}, {})
+    kept: dict[bytes, bytes] | None = {} if lacking or before - set(keys) else None
+    spoilt = False
     gc.disable()  # it would look through all boots again and again, and find nothing
     try:
         for job, key in zip(jobs, keys, strict=True):
-            data = known[key] if key in known else next(made)
+            data = known.pop(key) if key in before else next(made)
             try:
-                yield _restored(data, job, reader)
-                kept[key] = data
-            except (ValueError, DamagedResultError):
+                yield _restored(data, job, reader, held)
+                if kept is not None:
+                    kept[key] = data
+            except (ValueError, DamagedResultError) as error:
+                spoilt |= isinstance(error, ValueError) and key in before
                 yield reader.whole_or_error(job)
     finally:
         gc.enable()
-    if kept.keys() != known.keys():
-        with suppress(InfrastructureError):
+    with suppress(InfrastructureError, OSError):
+        if kept is not None and kept.keys() != before:
             _save(home, head, kept)
+        elif spoilt:
+            home.unlink()  # they are made anew
 
 
 def _code() -> str:
@@ -242,10 +263,10 @@ def _load(home: Path, head: bytes) -> dict[bytes, bytes]:
         data = home.read_bytes()
         at = len(head) if data.startswith(head) else len(data)
         while at < len(data):
-            key, size = data[at : at + _KEY_BYTES], data[at + _KEY_BYTES :][:_SIZE_BYTES]
-            at += _KEY_BYTES + _SIZE_BYTES
-            found[key] = data[at : at + int.from_bytes(size, "little")]
-            at += len(found[key])
+            begin = at + _KEY_BYTES + _SIZE_BYTES
+            end = begin + int.from_bytes(data[at + _KEY_BYTES : begin], "little")
+            found[data[at : at + _KEY_BYTES]] = data[begin:end]
+            at = end
     return found
 
 
@@ -259,18 +280,40 @@ def _save(home: Path, head: bytes, kept: dict[bytes, bytes]) -> None:
     write_atomic(home, b"".join((head, *parts)))
 
 
+def _digest(item: Samples) -> bytes:
+    """Return what tells the windows of a benchmark from others; nothing where there are none."""
+    rounds = item.whole.rounds if item.whole else ()
+    # As version 2 has it, what is equal has the same bytes.
+    return sha256(marshal.dumps([*map(_PARTS, rounds)], 2)).digest() if rounds else b""
+
+
+@cache
+def _costs_seen() -> dict[bytes, CycleCost]:
+    """Return what this process knows of costs, by the digests of their windows."""
+    return {}
+
+
+def _costs(samples: Sequence[Samples], digests: Sequence[bytes]) -> Iterator[CycleCost | None]:
+    """Yield what a cycle of each costs; of windows that were seen before it is known."""
+    known = _costs_seen()
+    if len(known) > _MOST_COSTS:
+        known.clear()
+    ok = (item.whole is not None and item.whole.status is BenchmarkStatus.OK for item in samples)
+    new = [None if own in known else item.whole for item, own in zip(samples, digests, strict=True)]
+    known |= {own: cost for own, cost in zip(digests, cycle_costs(new), strict=True) if cost}
+    return (known.get(own) if good else None for own, good in zip(digests, ok, strict=True))
+
+
 def _encode(read: ReadBoot) -> bytes:
     samples = read.boot.samples
-    costs = cycle_costs([item.whole for item in samples])
+    digests = [_digest(item) for item in samples]
     operations: dict[tuple[int, ...], int] = {}
-    floats, wide, narrow, digests = array("d"), array("q"), array("i"), bytearray()
+    floats, wide, narrow = array("d"), array("q"), array("i")
     shapes = []
-    for item, cost in zip(samples, costs, strict=True):
+    for item, cost in zip(samples, _costs(samples, digests), strict=True):
+        rounds = item.whole.rounds if item.whole else ()
         fits = max(item.values, default=0) < _NARROW
         (narrow if fits else wide).extend(item.values)
-        rounds = item.whole.rounds if item.whole else ()
-        if rounds:  # as version 2 has it, what is equal has the same bytes
-            digests += bytes.fromhex(digest_of(marshal.dumps([*map(_PARTS, rounds)], 2)))
         place = None
         if cost is not None:
             floats.extend((*_COST(cost), *cost.windows))
@@ -283,11 +326,11 @@ def _encode(read: ReadBoot) -> bytes:
         _Head(replace(read, boot=boot), tuple(shapes), tuple(operations), sizes)
     )
     arrays = (item.tobytes() for item in (floats, wide, narrow))
-    body = b"".join((len(head).to_bytes(_SIZE_BYTES, "little"), head, *arrays, digests))
+    body = b"".join((len(head).to_bytes(_SIZE_BYTES, "little"), head, *arrays, *digests))
     return zstandard.ZstdCompressor(write_checksum=True).compress(body)
 
 
-def _restored(data: bytes, job: Job, reader: Reader) -> ReadBoot:
+def _restored(data: bytes, job: Job, reader: Reader, held: _Held) -> ReadBoot:
     """Return a boot by its summary, once the digests of its other files are found right.
 
     Raises ValueError for what is no summary, DamagedResultError for a file that was changed.
@@ -300,7 +343,7 @@ def _restored(data: bytes, job: Job, reader: Reader) -> ReadBoot:
         raise ValueError from error
     for name, digest in head.read.files.items():
         read_plain(job[0] / name, digest)
-    cut = _Cut(head, body, at, partial(partial, reader.windows, job))
+    cut = _Cut(head, body, at, held, partial(partial, reader.windows, job))
     boot = head.read.boot
     samples = tuple(map(cut.sample, boot.samples, head.shapes))
     return replace(head.read, boot=replace(boot, samples=samples))
@@ -309,43 +352,53 @@ def _restored(data: bytes, job: Job, reader: Reader) -> ReadBoot:
 class _Cut:
     """Cuts the arrays of a summary into those of its benchmarks, one after the other."""
 
-    def __init__(self, head: _Head, body: bytes, at: int, windows: _Windows) -> None:
+    def __init__(self, head: _Head, body: bytes, at: int, held: _Held, windows: _Windows) -> None:
         floats, wide, narrow = head.sizes
         ends = list(accumulate((at, 8 * floats, 8 * wide, 4 * narrow)))
-        self._floats = np.frombuffer(body[ends[0] : ends[1]], "<f8")
-        self._readings = {
-            False: np.frombuffer(body[ends[1] : ends[2]], "<i8"),
-            True: np.frombuffer(body[ends[2] : ends[3]], "<i4"),
-        }
+        self._floats = body[ends[0] : ends[1]]
+        self._readings = {False: body[ends[1] : ends[2]], True: body[ends[2] : ends[3]]}
         self._digests = body[ends[3] :]
         self._operations = [(each, sum(each)) for each in head.operations]
-        self._windows = windows
+        self._held, self._windows = held, windows
         self._at = {False: 0, True: 0}
         self._float = self._digest = self._place = 0
 
     def sample(self, item: Samples, shape: _Shape) -> Samples:
-        begin = self._at[shape.narrow]
-        self._at[shape.narrow] = end = begin + shape.readings
-        values = Column(self._readings[shape.narrow][begin:end]) if shape.readings else ()
+        values = self._column(shape) if shape.readings else ()
         rounds = self._rounds(shape) if item.whole and shape.windows else ()
         self._place += 1
         return with_readings(item, values, rounds)
 
+    def _column(self, shape: _Shape) -> Column:
+        kind = _KINDS[shape.narrow]
+        begin = self._at[shape.narrow]
+        self._at[shape.narrow] = end = begin + shape.readings * kind.itemsize
+        key = shape.narrow, self._readings[shape.narrow][begin:end]
+        if key not in self._held.columns:
+            self._held.columns[key] = Column(np.frombuffer(key[1], kind))
+        return self._held.columns[key]
+
     def _rounds(self, shape: _Shape) -> Windows:
-        digest = self._digests[self._digest : self._digest + 32]
+        key = self._digests[self._digest : self._digest + 32], shape.operations is not None
         self._digest += 32
-        cost = None
-        if shape.operations is not None:
-            middle = self._float + len(_FLOATS)
-            numbers = zip(_FLOATS, self._floats[self._float : middle].tolist(), strict=True)
-            self._float = middle + shape.windows
-            operations, cycles = self._operations[shape.operations]
-            windows = array("d", self._floats[middle : self._float].tobytes())
-            cost = CycleCost(
-                **dict(numbers),
-                plain=shape.plain,
-                cycles=cycles,
-                windows=windows,
-                operations=operations,
+        begin, numbers = self._float, len(_FLOATS) + shape.windows
+        self._float += numbers * _FLOAT_BYTES * key[1]
+        if key not in self._held.windows:
+            cost = self._cost(shape, begin)
+            self._held.windows[key] = Windows(
+                cost, key[0], shape.windows, self._windows(self._place)
             )
-        return Windows(cost, digest, shape.windows, self._windows(self._place))
+        return self._held.windows[key]
+
+    def _cost(self, shape: _Shape, begin: int) -> CycleCost | None:
+        if shape.operations is None:
+            return None
+        numbers = array(
+            "d", self._floats[begin : begin + _FLOAT_BYTES * (len(_FLOATS) + shape.windows)]
+        )
+        operations, cycles = self._operations[shape.operations]
+        windows = numbers[len(_FLOATS) :]
+        named = dict(zip(_FLOATS, numbers, strict=False))
+        return CycleCost(
+            **named, plain=shape.plain, cycles=cycles, windows=windows, operations=operations
+        )
