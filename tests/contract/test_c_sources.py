@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from lsmeter.core.model.arch import ARM64, X86_64, Arch
+
 ROOT = Path(__file__).parents[2]
 MAX_FUNCTION_LINES = 50
 MAX_FILE_LINES = 400
@@ -81,3 +83,28 @@ def test_functions_and_files_are_short(path: Path) -> None:
         if len(body.splitlines()) > MAX_FUNCTION_LINES
     ]
     assert not long
+
+
+# A marker alone at the beginning of a section.
+MARKED = """
+#include "arch/mark.h"
+__attribute__((section("marker"))) void mark(void)
+{
+	mark_account(ACCOUNT_SERVICE);
+}
+"""
+MARKER_BYTES = 8
+
+
+@pytest.mark.parametrize("arch", [X86_64, ARM64], ids=lambda arch: arch.name)
+def test_what_the_image_counts_bears_the_marker_of_the_probe(tmp_path: Path, arch: Arch) -> None:
+    tools = "" if arch.is_host else arch.compiler.removesuffix("gcc")
+    (tmp_path / "marked.c").write_text(MARKED)
+    for source in (tmp_path / "marked.c", *ROOT.glob("src/lsmeter/sources/images/**/counted.c")):
+        words = [f"{tools}gcc", "-O2", "-D_GNU_SOURCE", f"-I{ROOT / 'probe'}", "-c", str(source)]
+        subprocess.run(words, cwd=tmp_path, check=True)
+    words = [f"{tools}objcopy", "-O", "binary", "-j", "marker", "marked.o", "marker.bin"]
+    subprocess.run(words, cwd=tmp_path, check=True)
+    marker = (tmp_path / "marker.bin").read_bytes()[:MARKER_BYTES]
+    assert len(marker) == MARKER_BYTES
+    assert marker in (tmp_path / "counted.o").read_bytes()
