@@ -3,7 +3,7 @@
 
     python bench/results.py                   # from examples/main.lsmeter
     python bench/results.py --run runs/…      # from another run of experiments/main.toml
-    python bench/results.py --studies FILE    # with the claims of lsmeter reproduce all -f json
+    python bench/results.py --studies FILE    # with claims that lsmeter reproduce -f json judged
     python bench/results.py --check           # exit 1 where a file is not what the run says
 
 A table stands between `<!-- table NAME -->` and `<!-- end -->`; nothing else of a document changes.
@@ -18,6 +18,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from lsmeter.questions.reproduce.judge import Verdict  # noqa: E402
 RUN = ROOT / "examples/main.lsmeter"
 ARCHES = ROOT / "examples/arches.lsmeter"  # of three kernels, each of x86-64 and arm64
 CLAIMS = ROOT / "examples/claims.csv"  # of published studies, as they were judged
+_COLUMNS = ("study", "claim", "verdict", "measured")
 ARM64 = "debian:6.1:arm64"
 MINUS = "\u2212"
 SETUPS = {
@@ -182,17 +184,28 @@ REFUTED = {  # claims that stand in the document, by study
 }
 
 
-def judged_claims(document: dict[str, Any]) -> str:
-    """Return the claims of a document of studies as CSV: what each came to, and by which number."""
+def judged_claims(document: dict[str, Any], known: str) -> str:
+    """Return claims as CSV: what each came to, and by which number.
+
+    Studies that the document does not have stay as they are known.
+    """
+    rows: dict[str, list[dict[str, str]]] = {}
+    for row in csv.DictReader(io.StringIO(known)):
+        rows.setdefault(row["study"], []).append(row)
+    rows |= {study["name"]: [*_rows(study)] for study in document["studies"]}
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("study", "claim", "verdict", "measured"))
-    for study in document["studies"]:
-        for item in study["claims"]:
-            decided = [place["measured"] for place in item["places"] if not place["holds"]]
-            decided += [place["measured"] for place in item["places"]] or [item["why"]]
-            writer.writerow((study["name"], item["id"], item["verdict"], decided[0]))
+    writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(row for each in rows.values() for row in each)
     return text.getvalue()
+
+
+def _rows(study: dict[str, Any]) -> Iterator[dict[str, str]]:
+    for item in study["claims"]:
+        decided = [place["measured"] for place in item["places"] if not place["holds"]]
+        decided += [place["measured"] for place in item["places"]] or [item["why"]]
+        cells = (study["name"], item["id"], item["verdict"], decided[0])
+        yield dict(zip(_COLUMNS, cells, strict=True))
 
 
 def studies_table(rows: list[dict[str, str]]) -> str:
@@ -252,11 +265,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--run", type=Path, default=RUN, help="run directory, or packed run")
-    parser.add_argument("--studies", type=Path, help="JSON of lsmeter reproduce all")
+    parser.add_argument("--studies", type=Path, help="JSON of lsmeter reproduce")
     parser.add_argument("--check", action="store_true", help="write nothing")
     options = parser.parse_args()
     if options.studies:
-        CLAIMS.write_text(judged_claims(json.loads(options.studies.read_text("utf-8"))), "utf-8")
+        document = json.loads(options.studies.read_text("utf-8"))
+        CLAIMS.write_text(judged_claims(document, CLAIMS.read_text("utf-8")), "utf-8")
     made = files(report_of(options.run))
     stale = [
         path for path, text in made.items() if not path.exists() or path.read_text("utf-8") != text
