@@ -240,7 +240,7 @@ def _summaries(reader: Reader, jobs: Sequence[Job]) -> Iterator[bytes]:
     # "spawn": a thread of the caller may hold a lock while we fork
     context = multiprocessing.get_context("spawn")
     processes = len(os.sched_getaffinity(0))
-    pool = ProcessPoolExecutor(processes, context, _ignore_interrupts)
+    pool = ProcessPoolExecutor(processes, context, _start_process)
     done = 0
     try:
         for data in pool.map(reader.summary, jobs, chunksize=_AT_ONCE):
@@ -252,8 +252,9 @@ def _summaries(reader: Reader, jobs: Sequence[Job]) -> Iterator[bytes]:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _ignore_interrupts() -> None:
+def _start_process() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asked ends this one
+    gc.disable()  # as there: it would look through the costs that are known
 
 
 def _load(home: Path, head: bytes) -> dict[bytes, bytes]:
