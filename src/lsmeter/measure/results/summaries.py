@@ -355,7 +355,7 @@ class _Cut:
 
     def __init__(self, head: _Head, body: bytes, at: int, held: _Held, windows: _Windows) -> None:
         floats, wide, narrow = head.sizes
-        ends = list(accumulate((at, 8 * floats, 8 * wide, 4 * narrow)))
+        ends = list(accumulate((at, _FLOAT_BYTES * floats, 8 * wide, 4 * narrow)))
         self._floats = body[ends[0] : ends[1]]
         self._readings = {False: body[ends[1] : ends[2]], True: body[ends[2] : ends[3]]}
         self._digests = body[ends[3] :]
@@ -380,23 +380,23 @@ class _Cut:
         return self._held.columns[key]
 
     def _rounds(self, shape: _Shape) -> Windows:
-        key = self._digests[self._digest : self._digest + 32], shape.operations is not None
+        digest = self._digests[self._digest : self._digest + 32]
         self._digest += 32
-        begin, numbers = self._float, len(_FLOATS) + shape.windows
-        self._float += numbers * _FLOAT_BYTES * key[1]
+        numbers = b""
+        if shape.operations is not None:
+            begin = self._float
+            self._float += _FLOAT_BYTES * (len(_FLOATS) + shape.windows)
+            numbers = self._floats[begin : self._float]
+        key = digest, bool(numbers)
         if key not in self._held.windows:
-            cost = self._cost(shape, begin)
-            self._held.windows[key] = Windows(
-                cost, key[0], shape.windows, self._windows(self._place)
-            )
+            cost = self._cost(shape, array("d", numbers))
+            read = self._windows(self._place)
+            self._held.windows[key] = Windows(cost, digest, shape.windows, read)
         return self._held.windows[key]
 
-    def _cost(self, shape: _Shape, begin: int) -> CycleCost | None:
+    def _cost(self, shape: _Shape, numbers: array[float]) -> CycleCost | None:
         if shape.operations is None:
             return None
-        numbers = array(
-            "d", self._floats[begin : begin + _FLOAT_BYTES * (len(_FLOATS) + shape.windows)]
-        )
         operations, cycles = self._operations[shape.operations]
         windows = numbers[len(_FLOATS) :]
         named = dict(zip(_FLOATS, numbers, strict=False))
