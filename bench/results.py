@@ -179,7 +179,7 @@ def origin(report: dict[str, Any]) -> str:
 REFUTED = {  # claims that stand in the document, by study
     "asiaccs21": ("selinux-mkdir-rmdir-under-2", "apparmor-only-name-operations"),
     "freenix01": ("copy-cost-is-revalidation",),
-    "lomac01": ("execl-dear",),
+    "lomac01": ("execl-costly",),
     "static-calls": ("unused-bpf-callbacks",),
 }
 
