@@ -18,7 +18,9 @@ STATIC = ("--suite", "web", "--benchmark", "static concurrency=1", "--boots", "1
 COMPILE = ("--suite", "workstation", "--benchmark", "compile", "--boots", "1")
 
 
-def cost(lsmeter: Lsmeter, fragment: str, setups: Sequence[str], words: Sequence[str]) -> list[float]:
+def cost(
+    lsmeter: Lsmeter, fragment: str, setups: Sequence[str], words: Sequence[str]
+) -> list[float]:
     """Return what the one benchmark of `words` costs under each setup."""
     kernel = build_kernel(SOURCE, [fragment]).name
     report = measured(lsmeter, "--kernel", kernel, *each("--setup", setups), *words)

@@ -283,8 +283,8 @@ class Facts:
             ratios(_by_seed(against, of), _by_seed(item, of))
             for item in part.workloads.measured
             if item.benchmark.id == against.benchmark.id
-            and item.place.beside == against.place.beside
-            and item.place.setup != base
+            and item.place.beside == tested.place.beside
+            and item.place != against.place
         ]
         both = _by_seed(against, of), _by_seed(tested, of)
         level = sum(both[0].values()) / len(both[0])
