@@ -5,14 +5,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from lsmeter.core.limits import Limits
-from lsmeter.core.model import Benchmark, Boot, BootStatus, Cell, Kernel, Samples
+from lsmeter.core.model import (
+    Benchmark,
+    BenchmarkStatus,
+    Boot,
+    BootStatus,
+    Cell,
+    Kernel,
+    Samples,
+)
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import Machine, OnResults
@@ -24,6 +33,7 @@ from lsmeter.measure.results.documents import sealed
 from lsmeter.measure.results.manifest import Circumstances, make_manifest
 from lsmeter.measure.run.execute import Settings, execute
 from tests.unit.guest.lines import lines, whole
+from tests.unit.model_builders import benchmark, kernel
 
 Answer = bytes | Capture
 
@@ -153,11 +163,11 @@ def said_by(cell: Cell, facts: Sequence[str], blocks: Mapping[str, Sequence[str]
         f"fact kernel.release {cell.kernel.release}",
         *facts,
     ]
-    for index, (benchmark, _) in enumerate(asked.units):
-        bodies.append(f"begin {index} {quote(benchmark, safe='=')}")
-        inner = (line.partition(" ") for line in blocks[benchmark])
+    for index, (unit, _) in enumerate(asked.units):
+        bodies.append(f"begin {index} {quote(unit, safe='=')}")
+        inner = (line.partition(" ") for line in blocks[unit])
         bodies += [f"{kind} {index} {rest}" for kind, _, rest in inner]
-        if asked.whole_ppm and benchmark != "empty" and f"whole {index} " not in "\n".join(bodies):
+        if asked.whole_ppm and unit != "empty" and f"whole {index} " not in "\n".join(bodies):
             bodies += whole(index)
         bodies.append(f"end {index} status=ok n={asked.samples} failures=0 errno=0 detail=")
     return lines(*bodies, f"bye {len(asked.units)}")
@@ -176,3 +186,31 @@ def with_facts(boot: Boot, **facts: str) -> Boot:
     """Replace facts of a boot; an underscore stands for a dot."""
     named = {key.replace("_", "."): value for key, value in facts.items()}
     return replace(boot, facts=tuple({**dict(boot.facts), **named}.items()))
+
+
+def run_over_kernels(
+    path: Path, costs: Mapping[str, int], setups: Sequence[str], **changes: Any
+) -> RunData:
+    """Return a run in which each kernel's selinux costs that much, and its baseline 1,000.
+
+    Names that end in :arm64 are kernels of arm64, of the same releases in the same order; changes:
+    of its manifest.
+    """
+    opened = benchmark("open", depth=1)
+    asked = build_experiment({"setups": [*setups], "boots": 2}, where="test")
+    seen = Counter[str]()
+    kernels = []
+    for at, name in enumerate(costs):
+        arch = name.partition(":")[2] or "x86_64"
+        release = f"6.{seen[arch]}"
+        own = replace(kernel(name), image_sha256=f"{at:064x}", arch=arch)
+        kernels.append(replace(own, release=release, version=f"{release}-1"))
+        seen[arch] += 1
+    plan = make_plan(asked, kernels, (opened,), {}, ("tmpfs",))
+
+    def samples(planned: PlannedBoot) -> Iterator[Samples]:
+        own = planned.cell.setup.name == "selinux"
+        cost = costs[planned.cell.kernel.name] if own else 1000
+        yield Samples(opened.id, BenchmarkStatus.OK, (cost,) * 10)
+
+    return stored(plan, path, lambda planned: (ended(planned, samples(planned)), {}), **changes)

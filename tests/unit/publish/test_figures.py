@@ -6,15 +6,19 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from lsmeter.core.model import Problem
 from lsmeter.core.model.conclusion import Number, Verdict
+from lsmeter.questions.cells.cells import cell_results
+from lsmeter.questions.publish import document
 from lsmeter.questions.publish.drawing import drawings, nice_ticks
-from lsmeter.questions.publish.figures import make_site, release_of
+from lsmeter.questions.publish.figures import find_points, make_site, release_of
 from tests.unit.model_builders import change, kernel
 from tests.unit.publish.builders import BASE, VERSIONS, compared, line, point
+from tests.unit.run_builders import run_over_kernels
 
 
 def test_a_change_beyond_the_margin_is_found_with_hook_and_function() -> None:
@@ -158,3 +162,33 @@ def test_points_are_drawn_at_their_values() -> None:
     both = make_site(line([990, 1300]))
     assert [d.start for d in drawings([(0, both.lines[0])], both.releases)] == ["any", "any"]
     assert {tick.text for tick in zero.releases} == {"5.10", "6.1", "6.12", "7.2", "7.3"}
+
+
+def test_two_architectures_are_never_held_against_each_other(tmp_path: Path) -> None:
+    costs = {"a": 1100, "b": 1105, "a:arm64": 1300, "b:arm64": 1400}
+    tools = (("qemu", "7.2"), ("probe", "of x86"), ("probe (arm64)", "of arm64"))
+    run = run_over_kernels(tmp_path / "run", costs, ("capability", "selinux"), tools=tools)
+    site = make_site(find_points(run, cell_results(run), ()))
+    assert {
+        line.graph.arch: [point.found.typical.value for point in line.points] for line in site.lines
+    } == {"x86_64": [1100, 1105], "arm64": [1300, 1400]}
+    (step,) = site.steps
+    assert (step.before.release.label, step.after.release.label) == (
+        "6.0-1 (arm64)",
+        "6.1-1 (arm64)",
+    )
+    assert {dict(point.origin.tools)["probe"] for point in site.lines[0].points} == {"of x86"}
+    assert dict(step.after.origin.tools) == {"qemu": "7.2", "probe": "of arm64"}
+    pages = document.files(site, site.steps)
+    assert {name for name in pages if name.startswith("k/")} == {
+        f"k/6.{at}-1{arch}.html" for at in (0, 1) for arch in ("", "-arm64")
+    }
+    assert 'id="open-depth-1-arch-arm64"' in pages["op/file-open.html"]
+
+
+def test_two_builds_of_one_version_are_on_one_page() -> None:
+    first, second = point("6.1.1-1", 1300), point("6.1.1-1", 1350)
+    second = replace(second, release=replace(second.release, image_sha256="ef" * 32))
+    page = document.files(make_site([first, second]), ())["k/6.1.1-1.html"]
+    assert page.count("cd" * 32) == page.count("ef" * 32) == 1
+    assert page.count("+30.0") == page.count("+35.0") == 1

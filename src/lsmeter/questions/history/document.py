@@ -182,8 +182,11 @@ def _answer(
     if not points:
         yield f"Nothing was compared: no setup beside {run.manifest.baseline_setup} has a number."
     unit = numbers.unit_word(find_instrument(run.manifest.instrument).unit)
-    for setup in setups:
-        mine = [p for p in points if (p.setup, p.operation) == (setup, ALL)]
+    arches = {kernel.name: kernel.arch for kernel in run.manifest.kernels}
+    every = [point for point in points if point.operation == ALL]
+    by_line = grouped(((point.setup, arches[point.kernel]), point) for point in every)
+    for setup, arch in sorted(by_line, key=lambda line: setups.index(line[0])):
+        mine = list(by_line[setup, arch])
         mine.sort(key=lambda point: kernels.index(point.kernel))
         shown = mine if len(mine) <= _KERNELS else [mine[0], mine[-1]]
         costs = ", ".join(f"{percent(point.median)} on {point.kernel}" for point in shown)
@@ -212,16 +215,25 @@ def plot(run: RunData) -> dict[str, Any]:
     kernels, setups, operations = _order(points)
     unit = find_instrument(manifest.instrument).unit
     short = {name: release.partition("-")[0] or name for name, release in kernels.items()}
+    # Two architectures have the same releases, and are two lines.
+    of = {kernel.name: f" ({kernel.arch})" for kernel in manifest.kernels}
+    of = of if len({*of.values()}) > 1 else dict.fromkeys(of, "")
     rows = [
-        {**vars(point), "kernel": short[point.kernel], "overhead": point.median * 100}
+        {
+            **vars(point),
+            "kernel": short[point.kernel],
+            "setup": f"{point.setup}{of[point.kernel]}",
+            "overhead": point.median * 100,
+        }
         for point in points
     ]
+    lines = list(dict.fromkeys(f"{setup}{arch}" for arch in of.values() for setup in setups))
     order = list(dict.fromkeys(short.values()))
     title = f"typical overhead over {manifest.baseline_setup}, % of {unit}"
     encoding = {
         "x": channel("kernel:O", sort=order, title="kernel"),
         "y": channel("overhead:Q", title=title),
-        "color": channel("setup:N", sort=setups, title=None),
+        "color": channel("setup:N", sort=lines, title=None),
     }
     spec = {"mark": {"type": "line", "point": True}, "encoding": encoding, **look.PANEL}
     panels = look.facets(rows, spec, "operation", 3, sort=operations)

@@ -9,6 +9,7 @@ import math
 import re
 import textwrap
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -156,7 +157,8 @@ def _setup_plots(lines: Sequence[Line], site: Site) -> Iterator[Plot]:
             part = list(enumerate(mine[first : first + _OF_SETUP]))
             names = tuple(line.graph.benchmark for _, line in part)
             key = slug(f"{suite} {names[0]} {' '.join(said)}")
-            drawn = drawings(part, site.releases)
+            shown = [item for item in site.releases if item.arch == mine[0].graph.arch]
+            drawn = drawings(part, shown)
             yield Plot(key, f"suite {suite}", ", ".join(said), unit, tuple(part), names, drawn)
 
 
@@ -169,11 +171,12 @@ def _series(site: Site) -> _Pages:
             if any(point.release.series == series for point in line.points)
         ]
         steps = [step for step in site.steps if step.after.release.series == series]
+        several = max(Counter(item.arch for item in releases).values()) > 1
         found[f"series/{slug(series)}.html"] = (
             "graphs.html.j2",
             {
                 "title": f"Linux {series}: {many(len(releases), 'build')}",
-                "plots": _panels(lines, site, series) if len(releases) > 1 else [],
+                "plots": _panels(lines, site, series) if several else [],
                 "linked": False,
                 "kernels": releases[::-1],
                 "releases": _by_release(steps),
@@ -183,25 +186,36 @@ def _series(site: Site) -> _Pages:
 
 
 def _kernels(site: Site) -> _Pages:
-    points = grouped((point.release, point) for line in site.lines for point in line.points)
+    """Return a page for each version and architecture; two builds of one stand on one page."""
+    points = [point for line in site.lines for point in line.points]
+    by_page = grouped((kernel_page(point.release), point) for point in points)
     return {
-        f"k/{slug(release.name)}.html": (
+        page: (
             "kernel.html.j2",
             {
-                "title": f"Linux {release.name}",
-                "kernel": release,
+                "title": f"Linux {found[0].release.label}",
+                "builds": list(dict.fromkeys(point.release for point in found)),
                 "setups": grouped((point.graph.setup, point) for point in found),
                 "runs": list({p.origin.run: p.origin for p in found}.values()),
-                "problems": [item for item in site.problems if item.kernel.endswith(release.name)],
+                "problems": [
+                    item
+                    for item in site.problems
+                    if item.kernel in {point.found.place.kernel for point in found}
+                ],
             },
         )
-        for release, found in points.items()
+        for page, found in by_page.items()
     }
+
+
+def kernel_page(release: Release) -> str:
+    """Return the page of a release."""
+    return f"k/{slug(release.label)}.html"
 
 
 def link_of(point: Point) -> str:
     """Return where a point's run, command and digests are."""
-    return f"k/{slug(point.release.name)}.html#{slug(point.graph.setup)}"
+    return f"{kernel_page(point.release)}#{slug(point.graph.setup)}"
 
 
 def graph_link(graph: Graph) -> str:
@@ -254,12 +268,12 @@ def plain_text(steps: Sequence[Step], nothing: str) -> str:
         return f"{nothing}\n" if nothing else ""
     found = []
     for release, mine in _by_release(steps):
-        found += ["", f"Linux {release.name}"]
+        found += ["", f"Linux {release.label}"]
         for step in mine:
             graph = step.after.graph
             said = f" ({', '.join(graph.said)})" if graph.said else ""
             found += _wrapped(f"{graph.setup}: {graph.benchmark}{said}: {overheads(step)}", 2)
-            found += _wrapped(f"{amount(step)}, since {step.before.release.name}", 4)
+            found += _wrapped(f"{amount(step)}, since {step.before.release.label}", 4)
             found += _wrapped(cause(step), 4)
             found += _wrapped(f"also: {'; '.join(step.beside)}", 4) if step.beside else []
     return "\n".join(found[1:]) + "\n"
@@ -289,6 +303,7 @@ def data(site: Site) -> dict[str, Any]:
                 "series": item.series,
                 "origin": item.origin,
                 "compiler": item.compiler,
+                "arch": item.arch,
                 "image_sha256": item.image_sha256,
             }
             for item in site.releases
@@ -348,7 +363,10 @@ def _environment() -> jinja2.Environment:
     environment = make_environment("lsmeter.questions.publish")
     environment.globals.update(
         {item.__name__: item for item in (slug, key_of, link_of, graph_link, step_id, shown)}
-        | {item.__name__: item for item in (overheads, amount, cause, operation_page, natural)}
+        | {
+            item.__name__: item
+            for item in (overheads, amount, cause, operation_page, kernel_page, natural)
+        }
     )
     environment.globals.update(
         count=count,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Overheads over kernel releases from any number of runs, and where they changed; pure.
 
-A graph is one setup's overhead on one benchmark; its points are of one build of a kernel each. A
-point is held against the newest older one that the same compiler built, so that a backport is not
-taken for a change of the kernel; where there is none, against the newest older one.
+A graph is one setup's overhead on one benchmark and architecture; its points are of one build of a
+kernel each. A point is held against the newest older one that the same compiler built, so that a
+backport is not taken for a change of the kernel; where there is none, against the newest older one.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from debian.debian_support import Version
 
 from lsmeter.core.groups import grouped
 from lsmeter.core.model import Conditions, Kernel, Problem
+from lsmeter.core.model.arch import ARCHES, X86_64
 from lsmeter.core.model.conclusion import Change, Comparison, Number, Verdict
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
@@ -47,6 +48,12 @@ class Release:
     origin: str
     image_sha256: str
     compiler: str = ""  # gcc-12; "" where the configuration does not say
+    arch: str = X86_64.name
+
+    @property
+    def label(self) -> str:
+        """The name, with the architecture where it is not x86-64."""
+        return self.name if self.arch == X86_64.name else f"{self.name} ({self.arch})"
 
     @property
     def series(self) -> str:
@@ -76,6 +83,7 @@ class Graph:
     instrument: str
     unit: str
     conditions: str = ""
+    arch: str = X86_64.name
 
     @property
     def panel(self) -> Graph:
@@ -86,7 +94,7 @@ class Graph:
     def said(self) -> tuple[str, ...]:
         """What is not usual of it, in words."""
         usual = {"filesystem": "tmpfs", "user": "root", "baseline": "capability", "copies": 1}
-        usual |= {"instrument": "exact", "conditions": ""}
+        usual |= {"instrument": "exact", "conditions": "", "arch": X86_64.name}
         return tuple(
             f"{name} {getattr(self, name)}"
             for name, value in usual.items()
@@ -202,10 +210,12 @@ def find_points(
         if item.benchmark.control:
             continue
         hashes = (cells[item.place], cells[item.baseline])
+        release = releases[item.place.kernel]
         made = (run.name, manifest.created, manifest.command)
-        origin = Origin(*made, *hashes, manifest.margin, manifest.tools)
+        tools = _tools_of(manifest, release.arch)
+        origin = Origin(*made, *hashes, manifest.margin, tools)
         parts = _parts_of(accounts.get(item.place), item.benchmark.id)
-        yield Point(_graph(manifest, item), releases[item.place.kernel], item, origin, parts)
+        yield Point(_graph(manifest, item, release.arch), release, item, origin, parts)
 
 
 def release_of(kernel: Kernel) -> Release:
@@ -214,10 +224,19 @@ def release_of(kernel: Kernel) -> Release:
     said = kernel.config.get("CC_VERSION_TEXT", "").rpartition("-linux-gnu-")[2].split()
     name = kernel.version or kernel.release or kernel.name
     origin = kernel.origin.partition(" from ")[2] if kernel.version else kernel.origin
-    return Release(name, kernel.release, origin, kernel.image_sha256, (said or [""])[0])
+    compiler = (said or [""])[0]
+    return Release(name, kernel.release, origin, kernel.image_sha256, compiler, kernel.arch)
 
 
-def _graph(manifest: Manifest, item: Comparison) -> Graph:
+def _tools_of(manifest: Manifest, arch: str) -> tuple[tuple[str, str], ...]:
+    """Return the tools of one architecture; further ones of a run have its name behind theirs."""
+    ends = {name: f" ({name})" for name in ARCHES}
+    shared = [item for item in manifest.tools if not item[0].endswith(tuple(ends.values()))]
+    own = [item for item in manifest.tools if item[0].endswith(ends[arch])]
+    return tuple({**dict(shared), **{k.removesuffix(ends[arch]): v for k, v in own}}.items())
+
+
+def _graph(manifest: Manifest, item: Comparison, arch: str) -> Graph:
     place, benchmark = item.place, item.benchmark
     instrument = find_instrument(manifest.instrument)
     said = {**manifest.conditions.said}
@@ -235,6 +254,7 @@ def _graph(manifest: Manifest, item: Comparison) -> Graph:
         instrument.name,
         benchmark.metric.unit or instrument.unit,
         digest,
+        arch,
     )
 
 
@@ -287,11 +307,11 @@ def _disagreement(first: Point, then: Point) -> Iterator[Problem]:
     if old == new or math.isnan(old) or math.isnan(new):
         return
     graph = then.graph
-    title = f"{graph.benchmark}: {graph.setup} on {then.release.name}: two runs do not agree"
+    title = f"{graph.benchmark}: {graph.setup} on {then.release.label}: two runs do not agree"
     detail = (
         f"{first.origin.run} has {old:,.0f}, {then.origin.run} has {new:,.0f}; the later is used"
     )
-    yield Problem(title, then.release.name, graph.setup, graph.benchmark, detail)
+    yield Problem(title, then.found.place.kernel, graph.setup, graph.benchmark, detail)
 
 
 def find_steps(line: Line) -> Iterator[Step]:
@@ -355,7 +375,7 @@ def _beside(before: Point, after: Point) -> Iterator[str]:
         yield f"compiler {old or 'unknown'} → {new or 'unknown'}"
     open_ones = (side for side in (before, after) if side.found.verdict is Verdict.INCONCLUSIVE)
     for side in open_ones:
-        yield f"inconclusive on {side.release.name}"
+        yield f"inconclusive on {side.release.label}"
     tools = dict(before.origin.tools)
     for name, value in after.origin.tools:
         if tools.get(name, value) != value:
