@@ -149,6 +149,7 @@ def test_what_is_wrong_with_a_study_is_one_line(
         (("./nothing/",), "no such file"),
         (("uva03", "--claim", "pipe-halves"), "unknown claim 'pipe-halves'"),
         (("uva03", "--kernel", "5.3"), "no part of uva03 has a kernel of 5.3"),
+        (("uva03", "--arch", "arm64", "--arch", "x86_64"), "judged on one architecture"),
     ],
 )
 def test_what_is_not_there_is_named(

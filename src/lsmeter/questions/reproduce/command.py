@@ -67,6 +67,11 @@ def reproduce(
         return ExitCode.OK
     found = _studies(studies)
     _check_claims(found, claim)
+    if len({*(options.arch or ())}) > 1:
+        raise UsageError(
+            "--arch: a claim is judged on one architecture",
+            hint="one at a time: lsmeter reproduce STUDY --arch arm64 --run-dir DIR",
+        )
     if listing:
         for study in found:
             show(list_claims(study))
