@@ -39,7 +39,7 @@ def claim(name: str, **keys: str) -> str:
 
 
 CLAIMS = (
-    claim("all-costlier", part="calls", rule="all(ov('selinux', 'capability', b) > 1 for b in calls)")
+    claim("costlier", part="calls", rule="all(ov('selinux', 'capability', b) > 1 for b in calls)")
     + claim("free", part="calls", rule="ov('selinux', 'capability', 'file/open depth=1') < 1")
     + claim("gone", part="calls", rule="ov('selinux', 'capability', 'file/mkdir depth=1') > 0")
     + claim("lost", part="broken", rule="ov('selinux', 'capability', 'file/open depth=1') > 0")
@@ -73,7 +73,7 @@ def test_claims_of_a_study_are_judged_by_what_was_measured(
     found = json.loads((in_process.home / "r.json").read_text())["studies"][0]
     verdicts = {item["id"]: item["verdict"] for item in found["claims"]}
     assert verdicts == {
-        "all-costlier": "holds",
+        "costlier": "holds",
         "free": "does not hold today",
         "gone": "cannot be told",
         "lost": "cannot be told",
@@ -92,7 +92,7 @@ def test_claims_of_a_study_are_judged_by_what_was_measured(
         }
     ]
     assert {*found["failed"]} == {"broken"}
-    again = in_process("reproduce", "./mine", "--run-dir", "r", "--claim", "all-costlier")
+    again = in_process("reproduce", "./mine", "--run-dir", "r", "--claim", "costlier")
     assert again.code == 0, again.err
     assert again.out.startswith("mine: 1 claim: 1 holds.\n")
     assert "from the store" in again.err or "known from earlier runs" in again.err
@@ -111,13 +111,13 @@ def test_what_is_not_measured_is_named_and_not_booted(in_process: InProcess, stu
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [
-        ("claims", "b in calls", "b in few", "all-costlier.rule: unknown name 'few'"),
-        ("claims", "> 1 for", ">> 1 for", "all-costlier.rule"),
+        ("claims", "b in calls", "b in few", "costlier.rule: unknown name 'few'"),
+        ("claims", "> 1 for", ">> 1 for", "costlier.rule"),
         ("claims", "ov('selinux', 'capability', 'file/mkdir", "of('x', 'y', 'z", "function 'of'"),
         ("claims", "ov('selinux', 'capability', b)", "ov('smack', 'capability', b)", "'smack'"),
-        ("claims", "> 1 for", "> cost('selinux', b) for", "all-costlier.rule: two units: "),
+        ("claims", "> 1 for", "> cost('selinux', b) for", "costlier.rule: two units: "),
         ("claims", "> 1 for", "> printed('t', 'open', 'selinux') for", "t: no printed overhead"),
-        ("claims", 'part = "calls"', 'part = "cells"', "all-costlier.part: no part 'cells'"),
+        ("claims", 'part = "calls"', 'part = "cells"', "costlier.part: no part 'cells'"),
         ("claims", 'kind = "direction"', 'kind = "some"', "claims.0.kind"),
         ("claims", 'id = "gone"', 'id = "free"', "free: it is there twice"),
         ("claims", 'cannot = "seconds needed"', "", "seconds: one of rule, cannot"),
