@@ -278,7 +278,7 @@ X86_64 = Arch(
     # alone (pcibios_init(), arch/x86/pci/common.c).
     disk_in_memory=DiskInMemory(
         "memmap={}M!{}M",
-        ("X86_PMEM_LEGACY", "BLK_DEV_PMEM", "PCI_MMCONFIG"),
+        ("X86_PMEM_LEGACY", "BLK_DEV_PMEM", "ND_CLAIM", "PCI_MMCONFIG"),
         ("nd_pmem", "nd_e820"),
     ),
     # On a busy host the kernel finds that its timer does not tick, tries others, and may hang
@@ -331,7 +331,10 @@ ARM64 = Arch(
     # All memory that QEMU has is memory of the kernel, and each part of it a node, unless it is
     # told otherwise.
     disk_in_memory=DiskInMemory(
-        "numa=off mem={1}M", ("OF_PMEM", "BLK_DEV_PMEM"), ("nd_pmem", "of_pmem"), base=0x40000000
+        "numa=off mem={1}M",
+        ("OF_PMEM", "BLK_DEV_PMEM", "ND_CLAIM"),
+        ("nd_pmem", "of_pmem"),
+        base=0x40000000,
     ),
 )
 
