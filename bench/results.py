@@ -3,7 +3,7 @@
 
     python bench/results.py                   # from examples/main.lsmeter
     python bench/results.py --run runs/…      # from another run of experiments/main.toml
-    python bench/results.py --studies FILE    # with claims that lsmeter reproduce -f json judged
+    python bench/results.py --studies FILE    # with the claims that lsmeter reproduce -f json judged
     python bench/results.py --check           # exit 1 where a file is not what the run says
 
 A table stands between `<!-- table NAME -->` and `<!-- end -->`; nothing else of a document changes.
@@ -187,16 +187,21 @@ REFUTED = {  # claims that stand in the document, by study
 def judged_claims(document: dict[str, Any], known: str) -> str:
     """Return claims as CSV: what each came to, and by which number.
 
-    Studies that the document does not have stay as they are known.
+    Claims that the document does not have stay as they are known.
     """
-    rows: dict[str, list[dict[str, str]]] = {}
-    for row in csv.DictReader(io.StringIO(known)):
-        rows.setdefault(row["study"], []).append(row)
-    rows |= {study["name"]: [*_rows(study)] for study in document["studies"]}
+    rows = {(row["study"], row["claim"]): row for row in csv.DictReader(io.StringIO(known))}
+    judged = [row for study in document["studies"] for row in _rows(study)]
+    rows |= {(row["study"], row["claim"]): row for row in judged}
+    studies = dict.fromkeys(study for study, _ in rows)
     text = io.StringIO()
     writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(row for each in rows.values() for row in each)
+    writer.writerows(
+        rows[study, claim.id]
+        for study in studies
+        for claim in find_study(study).claims
+        if (study, claim.id) in rows
+    )
     return text.getvalue()
 
 
