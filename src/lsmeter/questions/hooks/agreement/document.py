@@ -22,7 +22,6 @@ from lsmeter.questions.hooks.source.model import SourceAnalysis
 from lsmeter.tables.model import (
     Column,
     Document,
-    Item,
     Kind,
     Section,
     Shown,
@@ -89,11 +88,10 @@ def document(runs: Sequence[RunData], source: SourceAnalysis | None = None) -> D
 
 
 def sections(found: Agreement) -> tuple[Section, ...]:
-    """Return a section for each place: the outcomes, all benchmarks, what differs and why."""
+    """Return a section for each place: all benchmarks, what differs and why."""
     return tuple(
         Section(
             f"Agreement: {place.label}",
-            items=tuple(map(Item, _outcomes(items))),
             tables=tuple(table for table in (_benchmarks(items), _findings(items)) if table.rows),
         )
         for place, items in found.places.items()
