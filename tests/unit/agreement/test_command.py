@@ -250,3 +250,10 @@ def test_what_posix_needs(calls: str, components: int, needed: int | None) -> No
     item = replace(benchmark("x"), calls=calls, components=components)
     assert least(item) == needed
     assert least(replace(item, control=True)) == 0
+
+
+def test_a_cell_was_asked_for_its_own_benchmarks_alone(tmp_path: Path) -> None:
+    run = made(tmp_path / "run", SWEEP, COUNT)
+    asked = {cell.task.name: run.manifest.benchmarks_of(cell) for cell in run.manifest.cells}
+    assert [item.id for item in asked["count"]] == ["open depth=1", "open depth=2"]
+    assert len(asked["sweep"]) > 2

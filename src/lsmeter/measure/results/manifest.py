@@ -86,7 +86,9 @@ class Manifest(Circumstances):
 
     def benchmarks_of(self, cell: ManifestCell) -> tuple[Benchmark, ...]:
         """Return the benchmarks that the boots of a cell were asked for."""
-        return tuple(item for item in self.benchmarks if item.suite == cell.place.suite)
+        of_suite = (item for item in self.benchmarks if item.suite == cell.place.suite)
+        asked = frozenset(cell.benchmarks)
+        return tuple(item for item in of_suite if not asked or item.id in asked)
 
 
 def make_manifest(
