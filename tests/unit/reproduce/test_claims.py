@@ -14,13 +14,16 @@ import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from lsmeter.catalogue.studies.study import Study, find_study, study_names
 from lsmeter.catalogue.workloads import is_workload, load_workload
+from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.guest.probe import catalogue, find_probe
+from lsmeter.measure.experiment.options import build_experiment
+from lsmeter.measure.experiment.plan import look_up, split_workloads
 from lsmeter.questions.reproduce.checks import UNITS, check_rules
 from lsmeter.questions.reproduce.facts import Facts
 from lsmeter.questions.reproduce.parts import Where
@@ -90,3 +93,43 @@ def test_cases_are_of_claims_with_a_rule() -> None:
     for path in CASES.glob("*.toml"):
         for claim in _cases(path.stem):
             assert (path.stem, claim) in known
+
+
+@cache
+def _measured_by(study: str) -> Mapping[str, frozenset[tuple[str, str]]]:
+    """Return the setups and benchmarks that each part of a study measures."""
+    found = {}
+    for part, keys in _find(study).parts.items():
+        pairs: set[tuple[str, str]] = set()
+        for item, offer in split_workloads(build_experiment(dict(keys), where=part)):
+            setups, benchmarks = look_up(item, offer or catalogue(find_probe()), [*FILESYSTEMS])
+            ids = [f"{benchmark.suite}/{benchmark.id}" for benchmark in benchmarks]
+            pairs |= {(setup.name, each) for setup in setups for each in ids}
+        found[part] = frozenset(pairs)
+    return found
+
+
+@pytest.mark.parametrize(("study", "claim"), _rules())
+def test_a_rule_reads_what_its_parts_measure(study: str, claim: str) -> None:
+    names = ("ov", "added", "cost", "gain", "work", "work_cost", "scatter")
+    case = _cases(study)[claim]["holds"]
+    read: list[tuple[str, str, object]] = []
+    listed: set[str] = set()
+
+    def call(name: str, *args: object, **at: object) -> object:
+        if name == "rows":  # of what was measured, whatever that is
+            found = _call(name, case, *args, **at)
+            listed.update(cast("list[str]", found))
+            return found
+        if name in names:
+            place = next(i for i, word in enumerate(args) if "/" in str(word))
+            read.extend((str(setup), str(args[place]), at.get("part")) for setup in args[:place])
+        return _call(name, case, *args, **at)
+
+    functions = {name: partial(call, name) for name in Facts({}, Where("", "", "")).functions}
+    Evaluation(functions, _find(study).lists).find(_read(study)[claim])
+    parts = _measured_by(study)
+    for setup, benchmark, part in read:
+        of = [parts[str(part)]] if part else parts.values()
+        known = benchmark in listed or any((setup, benchmark) in pairs for pairs in of)
+        assert known, (setup, benchmark, part)
