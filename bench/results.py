@@ -3,7 +3,7 @@
 
     python bench/results.py                   # from examples/main.lsmeter
     python bench/results.py --run runs/…      # from another run of experiments/main.toml
-    python bench/results.py --studies FILE    # with the claims that lsmeter reproduce -f json judged
+    python bench/results.py --studies FILE    # with claims that lsmeter reproduce -f json judged
     python bench/results.py --check           # exit 1 where a file is not what the run says
 
 A table stands between `<!-- table NAME -->` and `<!-- end -->`; nothing else of a document changes.
