@@ -201,3 +201,7 @@ def test_per_cent_are_of_a_share() -> None:
     assert (found.value, found.unit) == (25, "%")
     with pytest.raises(UnitError):
         quantities.percent(_about(3, unit="insns"))
+
+
+def test_the_reverse_of_what_is_not_known_says_why_it_is_not() -> None:
+    assert ~quantities.unknown("no row") == quantities.unknown("no row")

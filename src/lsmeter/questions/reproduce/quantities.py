@@ -257,7 +257,8 @@ class Finding:
     def __invert__(self) -> Finding:
         holds = None if self.holds is None else not self.holds
         away = None if self.distance is None else -self.distance
-        return replace(self, holds=holds, text=f"not ({self.text})", distance=away)
+        text = f"not ({self.text})" if self.text else ""  # of what is not known why is said
+        return replace(self, holds=holds, text=text, distance=away)
 
     @property
     def margin(self) -> str:
