@@ -192,3 +192,11 @@ def test_two_builds_of_one_version_are_on_one_page() -> None:
     page = document.files(make_site([first, second]), ())["k/6.1.1-1.html"]
     assert page.count("cd" * 32) == page.count("ef" * 32) == 1
     assert page.count("+30.0") == page.count("+35.0") == 1
+
+
+def test_a_stranger_s_architecture_is_taken_as_it_is_called(tmp_path: Path) -> None:
+    run = run_over_kernels(tmp_path / "run", {"a": 1100}, ("capability", "selinux"))
+    kernels = tuple(replace(item, arch="pdp11") for item in run.manifest.kernels)
+    run = replace(run, manifest=replace(run.manifest, kernels=kernels))
+    (found,) = find_points(run, cell_results(run), ())
+    assert found.release.label == "6.0-1 (pdp11)"

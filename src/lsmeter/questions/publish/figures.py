@@ -230,10 +230,10 @@ def release_of(kernel: Kernel) -> Release:
 
 def _tools_of(manifest: Manifest, arch: str) -> tuple[tuple[str, str], ...]:
     """Return the tools of one architecture; further ones of a run have its name behind theirs."""
-    ends = {name: f" ({name})" for name in ARCHES}
-    shared = [item for item in manifest.tools if not item[0].endswith(tuple(ends.values()))]
-    own = [item for item in manifest.tools if item[0].endswith(ends[arch])]
-    return tuple({**dict(shared), **{k.removesuffix(ends[arch]): v for k, v in own}}.items())
+    ends, end = tuple(f" ({name})" for name in ARCHES), f" ({arch})"
+    shared = {name: value for name, value in manifest.tools if not name.endswith(ends)}
+    own = {k.removesuffix(end): value for k, value in manifest.tools if k.endswith(end)}
+    return tuple((shared | own).items())
 
 
 def _graph(manifest: Manifest, item: Comparison, arch: str) -> Graph:
