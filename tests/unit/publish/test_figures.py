@@ -15,7 +15,7 @@ from lsmeter.core.model.conclusion import Number, Verdict
 from lsmeter.questions.cells.cells import cell_results
 from lsmeter.questions.publish import document
 from lsmeter.questions.publish.drawing import drawings, nice_ticks
-from lsmeter.questions.publish.figures import find_points, make_site, release_of
+from lsmeter.questions.publish.figures import find_points, make_site, name_releases, release_of
 from tests.unit.model_builders import change, kernel
 from tests.unit.publish.builders import BASE, VERSIONS, compared, line, point
 from tests.unit.run_builders import run_over_kernels
@@ -200,3 +200,14 @@ def test_a_stranger_s_architecture_is_taken_as_it_is_called(tmp_path: Path) -> N
     run = replace(run, manifest=replace(run.manifest, kernels=kernels))
     (found,) = find_points(run, cell_results(run), ())
     assert found.release.label == "6.0-1 (pdp11)"
+
+
+def test_a_problem_is_of_a_build_and_stands_on_its_page_alone(tmp_path: Path) -> None:
+    costs = {"a": 1100, "a:arm64": 1100}
+    run = run_over_kernels(tmp_path / "run", costs, ("capability", "selinux"))
+    said = [Problem("it fell over", "a:arm64", "selinux"), Problem("no kernel", "gone")]
+    named = list(name_releases(run.manifest, said))
+    assert [item.kernel for item in named] == ["6.0-1 (arm64)", "gone"]
+    pages = document.files(make_site(find_points(run, cell_results(run), ()), named), ())
+    having = {name for name, text in pages.items() if "it fell over" in text}
+    assert having == {"index.html", "k/6.0-1-arm64.html", "site.json"}

@@ -31,24 +31,26 @@ def publish(
         lsmeter publish runs/* -o site
         lsmeter run -k 'debian:6.12.*' -s selinux --attribute --run-dir r
     """
+    from lsmeter.core.model import Problem
     from lsmeter.core.storage import make_dir, output_dir, write_atomic
     from lsmeter.measure.results.directory import read_run
     from lsmeter.questions.attribution.load import run_cells
     from lsmeter.questions.cells.cells import cell_results
     from lsmeter.questions.publish import document
-    from lsmeter.questions.publish.figures import Point, find_points, make_site
+    from lsmeter.questions.publish.figures import Point, find_points, make_site, name_releases
     from lsmeter.questions.workload.figures import find_workloads
 
     points: list[Point] = []
-    problems = []
+    problems: list[Problem] = []
     for path in runs:
         run = read_run(path)
         attributed, damaged = run_cells(run)
         results, loads = cell_results(run), find_workloads(run)
         services = [item.comparison for item in loads.compared]
         points += find_points(run, results, attributed, services)
-        problems += [*run.manifest.problems, *damaged, *loads.problems]
-        problems += [problem for item in results for problem in item.problems]
+        said = [*run.manifest.problems, *damaged, *loads.problems]
+        said += [problem for item in results for problem in item.problems]
+        problems.extend(name_releases(run.manifest, said))
     made = make_site(points, problems)
     if not made.points:
         raise UsageError(

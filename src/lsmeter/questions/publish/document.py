@@ -198,9 +198,7 @@ def _kernels(site: Site) -> _Pages:
                 "setups": grouped((point.graph.setup, point) for point in found),
                 "runs": list({p.origin.run: p.origin for p in found}.values()),
                 "problems": [
-                    item
-                    for item in site.problems
-                    if item.kernel in {point.found.place.kernel for point in found}
+                    item for item in site.problems if item.kernel == found[0].release.label
                 ],
             },
         )

@@ -218,6 +218,13 @@ def find_points(
         yield Point(_graph(manifest, item, release.arch), release, item, origin, parts)
 
 
+def name_releases(manifest: Manifest, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Name the build that each problem is of: of a name, as debian:6.1, there is another later."""
+    labels = {kernel.name: release_of(kernel).label for kernel in manifest.kernels}
+    for item in problems:
+        yield replace(item, kernel=labels.get(item.kernel, item.kernel))
+
+
 def release_of(kernel: Kernel) -> Release:
     """Return a kernel as a build."""
     # Debian's kernels before 7 say gcc-14, later ones x-linux-gnu-gcc-14.
@@ -311,7 +318,7 @@ def _disagreement(first: Point, then: Point) -> Iterator[Problem]:
     detail = (
         f"{first.origin.run} has {old:,.0f}, {then.origin.run} has {new:,.0f}; the later is used"
     )
-    yield Problem(title, then.found.place.kernel, graph.setup, graph.benchmark, detail)
+    yield Problem(title, then.release.label, graph.setup, graph.benchmark, detail)
 
 
 def find_steps(line: Line) -> Iterator[Step]:
