@@ -20,15 +20,13 @@ import pytest
 
 from lsmeter.catalogue.studies.study import Study, find_study, study_names
 from lsmeter.catalogue.workloads import is_workload, load_workload
-from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.guest.probe import catalogue, find_probe
-from lsmeter.measure.experiment.options import build_experiment
-from lsmeter.measure.experiment.plan import look_up, split_workloads
 from lsmeter.questions.reproduce.checks import UNITS, check_rules
 from lsmeter.questions.reproduce.facts import Facts
 from lsmeter.questions.reproduce.parts import Where
 from lsmeter.questions.reproduce.quantities import Finding, MissingError, Quantity
 from lsmeter.questions.reproduce.rules import Evaluation, Rule
+from tests.unit.reproduce.planned import plan_part
 
 CASES = Path(__file__).parent / "cases"
 
@@ -101,8 +99,7 @@ def _measured_by(study: str) -> Mapping[str, frozenset[tuple[str, str]]]:
     found = {}
     for part, keys in _find(study).parts.items():
         pairs: set[tuple[str, str]] = set()
-        for item, offer in split_workloads(build_experiment(dict(keys), where=part)):
-            setups, benchmarks = look_up(item, offer or catalogue(find_probe()), [*FILESYSTEMS])
+        for setups, benchmarks in plan_part(part, keys):
             ids = [f"{benchmark.suite}/{benchmark.id}" for benchmark in benchmarks]
             pairs |= {(setup.name, each) for setup in setups for each in ids}
         found[part] = frozenset(pairs)

@@ -6,12 +6,10 @@ from __future__ import annotations
 import pytest
 
 from lsmeter.catalogue.studies.study import find_study, study_names
-from lsmeter.core.model.filesystems import FILESYSTEMS
-from lsmeter.guest.probe import catalogue, find_probe
-from lsmeter.measure.experiment.options import build_experiment, merge
-from lsmeter.measure.experiment.plan import look_up, split_workloads
+from lsmeter.measure.experiment.options import merge
 from lsmeter.questions.reproduce.options_command import ReproduceOptions
 from lsmeter.questions.reproduce.parts_command import Plan, say_left_out
+from tests.unit.reproduce.planned import plan_part
 
 
 @pytest.mark.parametrize("quick", [False, True], ids=["whole", "quick"])
@@ -20,8 +18,7 @@ def test_setups_and_benchmarks_of_each_part_are_known(name: str, *, quick: bool)
     study = find_study(name)
     for part, keys in study.parts.items():
         asked = merge(dict(keys), dict(study.quick[part]) if quick else {})
-        for item, offer in split_workloads(build_experiment(asked, where=part)):
-            setups, benchmarks = look_up(item, offer or catalogue(find_probe()), [*FILESYSTEMS])
+        for setups, benchmarks in plan_part(part, asked):
             assert setups, part
             assert benchmarks, part
 
