@@ -216,8 +216,8 @@ def plot(run: RunData) -> dict[str, Any]:
     unit = find_instrument(manifest.instrument).unit
     short = {name: release.partition("-")[0] or name for name, release in kernels.items()}
     # Two architectures have the same releases, and are two lines.
-    of = {kernel.name: f" ({kernel.arch})" for kernel in manifest.kernels}
-    of = of if len({*of.values()}) > 1 else dict.fromkeys(of, "")
+    several = len({kernel.arch for kernel in manifest.kernels}) > 1
+    of = {kernel.name: f" ({kernel.arch})" * several for kernel in manifest.kernels}
     rows = [
         {
             **vars(point),

@@ -267,7 +267,7 @@ def nearest(running: Kernel) -> tuple[str, str]:
     found = nearest_kernel(running.release, offered)
     if found is None:
         raise InfrastructureError(
-            f"no kernel near Linux {running.release} is to be had",
+            f"no kernel near Linux {running.release} is available",
             hint="name one: --kernel debian:6.1, or the path of an image",
         )
     same = "the same series" if offered[found] == series else "the nearest series"
