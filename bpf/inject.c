@@ -132,8 +132,8 @@ static int read_text(char *text)
 
 #if defined(__x86_64__)
 
-static const unsigned char fill[] = {0xb8, 1, 0, 0, 0};	  /* mov $1, %eax */
-static const unsigned char add[] = {0x48, 0x83, 0xc7, 1}; /* add $1, %rdi */
+static const unsigned char fills[][5] = {{0xb8, 1, 0, 0, 0}}; /* mov $1, %eax */
+static const unsigned char add[] = {0x48, 0x83, 0xc7, 1};     /* add $1, %rdi */
 
 /* cmp ..., %rdi and jae before, jmp to them behind; jumps are short or not */
 static bool is_loop(const unsigned char *at, const unsigned char *back)
@@ -150,8 +150,11 @@ static bool is_loop(const unsigned char *at, const unsigned char *back)
 
 #elif defined(__aarch64__)
 
-static const unsigned char fill[] = {0x27, 0x00, 0x80, 0xd2}; /* mov x7, #1 */
-static const unsigned char add[] = {0x00, 0x04, 0x00, 0x91};  /* add x0, x0, #1 */
+static const unsigned char fills[][4] = {
+	{0x27, 0x00, 0x80, 0xd2}, /* mov x7, #1: 6.12 */
+	{0x28, 0x00, 0x80, 0xd2}, /* mov x8, #1: 7.2 */
+};
+static const unsigned char add[] = {0x00, 0x04, 0x00, 0x91}; /* add x0, x0, #1 */
 
 static uint32_t word(const unsigned char *at)
 {
@@ -173,20 +176,31 @@ static bool is_loop(const unsigned char *at, const unsigned char *back)
 
 #endif
 
-/* Whether machine code has one loop of `insns` instructions, made of what BURN() is made of. */
-static bool has_loop(const unsigned char *code, size_t size, size_t insns)
+/* How many loops of `insns` instructions machine code has, of what BURN() is made of. */
+static unsigned int count_loops(const unsigned char *code, size_t size, size_t insns,
+				const unsigned char *fill)
 {
-	const size_t body = (insns - 4) * sizeof(fill) + sizeof(add);
-	unsigned char wanted[INJECT_LARGE * sizeof(fill)];
+	const size_t each = sizeof(fills[0]), body = (insns - 4) * each + sizeof(add);
+	unsigned char wanted[INJECT_LARGE * sizeof(fills[0])];
 	const unsigned char *at = code - 1, *last = code + size;
 	unsigned int found = 0;
 
 	for (size_t i = 0; i < insns - 4; i++)
-		memcpy(wanted + i * sizeof(fill), fill, sizeof(fill));
+		memcpy(wanted + i * each, fill, each);
 	memcpy(wanted + body - sizeof(add), add, sizeof(add));
 	while ((at = memmem(at + 1, (size_t)(last - at - 1), wanted, body)))
 		if (at - code >= 16 && last - at >= (ptrdiff_t)body + 5)
 			found += is_loop(at, at + body);
+	return found;
+}
+
+/* Whether machine code has one such loop. */
+static bool has_loop(const unsigned char *code, size_t size, size_t insns)
+{
+	unsigned int found = 0;
+
+	for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++)
+		found += count_loops(code, size, insns, fills[i]);
 	return found == 1;
 }
 
