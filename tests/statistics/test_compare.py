@@ -18,6 +18,7 @@ from lsmeter.core.model.conclusion import Difference, Verdict
 from lsmeter.statistics.blocks import Interval
 from lsmeter.statistics.compare import change, compare
 from lsmeter.statistics.estimate import BootReadings
+from lsmeter.statistics.whole import OTHER_BATCHES
 from tests.statistics.simulated import BASE, UNDO, Cost, boot, boots, evenly, every, nothing
 
 MARGIN = 0.01
@@ -42,6 +43,8 @@ SHAPES: dict[str, tuple[Cost, int, float]] = {
     "spread": (spread, 0, 470),
     "deferred": (nothing, 6000, 6000),
 }
+# What is left of a cycle, and by how many cycles whole windows and short ones are apart then.
+LEFT = ((1000, 12), (480, 24))
 # A few events in all cycles of a side: not sure, and never equivalent.
 RARE = {"every 1000th"}
 
@@ -197,6 +200,23 @@ def test_windows_that_agree_do_not_hide_what_their_boots_have_in_common() -> Non
         assert found is not None
         held += found.low <= 0 <= found.high
     assert held >= 0.97 * 200
+
+
+@pytest.mark.parametrize("count", [2, 8])
+def test_windows_of_other_lengths_are_off_by_what_each_length_is(count: int) -> None:
+    """RCU's batches after windows of one length are alike in all boots: eight tell no more."""
+    held, wide = 0, []
+    for seed in range(200):
+        draw = random.Random(seed)
+        # Windows of 24 cycles with short ones of 12, and of 48 with 24.
+        left = [more + round(draw.gauss(0, OTHER_BATCHES) / cycles) for more, cycles in LEFT]
+        sides = [boots(deferred=more, noise_insns=0, count=count) for more in left]
+        found = compare(sides[0], sides[1], MARGIN).whole
+        assert found is not None
+        held += found.low <= LEFT[1][0] - LEFT[0][0] <= found.high
+        wide.append(found.high - found.low)
+    assert held >= 0.97 * 200
+    assert np.median(wide) / 2 < 0.04 * (BASE + UNDO)
 
 
 @given(st.integers(-1500, 5000), st.integers(-1500, 20_000))

@@ -9,6 +9,7 @@ costs against each other. Where there is no typical count, the in-line mean stan
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from lsmeter.statistics.estimate import (
     state_half_width,
 )
 from lsmeter.statistics.verdict import Numbers, Ruling, of_call, verdict
-from lsmeter.statistics.whole import difference_errors
+from lsmeter.statistics.whole import batches_error, difference_errors
 
 IN_STEP = 0.5  # of the pairs differ by one number: the sides run in step
 MANY_BOOTS = 8  # of which the furthest two hold the median in 99 %, as Student's interval the mean
@@ -243,8 +244,10 @@ def _whole_change(baseline: Side, tested: Side, better: Better) -> Change | None
         return None
     values = (_values(baseline), _values(tested))
     base, test = (float(np.mean([*side.values()])) for side in values)
+    cycles = [list(side.cycles.values()) for side in sides]
+    errors = [*_errors(*sides), batches_error(*cycles)]
     half = max(
-        cycles_half_width(_errors(*sides), [x for side in sides for x in side.cycles.values()]),
+        cycles_half_width(errors, chain.from_iterable(cycles)),
         baseline.rare_cost,
         tested.rare_cost,
         state_half_width(base, baseline, tested),
