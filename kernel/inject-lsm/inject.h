@@ -11,6 +11,8 @@
 #include <linux/init.h>
 #include <linux/types.h>
 
+#include "burn.h"
+
 #define INJECT_NAME "inject"
 
 /**
@@ -124,28 +126,6 @@ extern bool inject_bytes_named;
 /* place.c */
 u64 inject_choose(struct inject_place *place);
 int inject_prepare(struct inject_place *place);
-
-/**
- * inject_burn - Run some instructions
- * @insns: how many
- *
- * Exact: 4 + @insns instructions, whatever @insns is. A loop of two takes all
- * but the odd one.
- */
-static __always_inline void inject_burn(u64 insns)
-{
-	asm volatile("testb $1, %b[insns]\n\t"
-		     "jz 1f\n\t"
-		     "nop\n"
-		     "1:\tshrq $1, %[insns]\n\t"
-		     "jz 3f\n"
-		     "2:\tdecq %[insns]\n\t"
-		     "jnz 2b\n"
-		     "3:"
-		     : [insns] "+q" (insns)
-		     :
-		     : "cc");
-}
 
 /**
  * inject_cost_of - Let the function that this is part of cost more

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lsmeter.core.model import BenchmarkStatus
+from lsmeter.core.model.arch import X86_64
 from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.selftest.scenarios import Part, counted_insns, lost, selftest_kernel
 from tests.build.kernels import plain
@@ -91,7 +92,7 @@ class Run:
 @pytest.fixture(scope="module")
 def kernel() -> str:
     plain()
-    return selftest_kernel().name
+    return selftest_kernel(X86_64).name
 
 
 @pytest.fixture(scope="module")

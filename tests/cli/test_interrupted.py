@@ -41,7 +41,7 @@ def test_an_interrupted_command_shows_what_it_has(
     begun(plan, tmp_path, "emulation")
     stopped = (tmp_path, ExitCode.INTERRUPTED)
     monkeypatch.setattr(measure, "measure", lambda *_, **__: stopped)
-    monkeypatch.setattr(scenarios, "selftest_kernel", lambda _: kernel())
+    monkeypatch.setattr(scenarios, "selftest_kernel", lambda *_: kernel())
     monkeypatch.setattr(sys, "argv", ["lsmeter", *command.split()])
     with pytest.raises(SystemExit) as left:
         main.main()

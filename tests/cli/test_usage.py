@@ -34,7 +34,7 @@ from tests.conftest import InProcess, Lsmeter
         (("selftest", "exact", "--format", "tabel"), "did you mean table?"),
         (("selftest", "exact", "--boots", "1"), "'--boots'"),
         (("selftest", "exact", "-k", "debian:6.1", "-k", "debian:7.2"), "one at a time"),
-        (("selftest", "exact", "--arch", "arm64"), "built for x86_64 only"),
+        (("selftest", "exact", "--arch", "arm64", "--arch", "x86_64"), "--arch: one at a time"),
         (("selftest", "exact", "--condition", "icount_shift=11"), "icount_shift"),
     ],
 )

@@ -73,10 +73,11 @@ _WITHOUT_A_WORD = {"Makefile", "test_architecture.py", "vmlinux.py"}
 
 def test_what_is_x86_is_said() -> None:
     section = DOCUMENT.read_text(encoding="utf-8").partition("## What is x86")[2]
-    names = re.findall(r"`([\w/.]+\.\w+|\w+/Makefile)`", section.partition("\n## ")[0])
+    names = re.findall(r"`([\w/.-]+\.\w+|\w+/Makefile)`", section.partition("\n## ")[0])
     sources = {path: literals(path) for path in (SOURCE / "lsmeter").rglob("*.py")}
     table = SOURCE / "lsmeter/measure/tasks/events.toml"
-    sources |= {path: path.read_text() for path in (table, *(ROOT / "plugin").rglob("*.[ch]"))}
+    parts = [path for name in ("plugin", "bpf", "kernel") for path in (ROOT / name).rglob("*.[ch]")]
+    sources |= {path: path.read_text() for path in (table, *parts)}
     found = {path.name for path, text in sources.items() if _X86.search(text)}
     assert {Path(name).name for name in names} - _WITHOUT_A_WORD == found - _WITHOUT_A_WORD
 

@@ -69,6 +69,12 @@ def test_a_cost_has_its_mean(text: str, mean: Fraction) -> None:
     assert made(text).mean_insns(Point.OUTSIDE) == 0
 
 
+def test_what_is_cleared_is_counted_as_its_architecture_does_it() -> None:
+    larger = made("blob:bytes=1000")
+    assert larger.on("x86_64").peaks(Point.BLOB) == {125: 1}
+    assert larger.on("arm64").peaks(Point.BLOB) == {62: 1}
+
+
 def test_peaks_say_which_costs_calls_have() -> None:
     costs = "getattr:insns=500;open:insns=500,share=40;rename:insns=0+1000;task:insns=7+7+9,every=3"
     injection = made(costs)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lsmeter.core.model.arch import ARM64
 from lsmeter.core.model.conclusion import Change, Comparison, Difference, Verdict
 from lsmeter.questions.selftest.judge import Charge, Counted, Seen, judge
 from lsmeter.questions.selftest.scenarios import Context, Part, Plan, Scenario
@@ -90,6 +91,15 @@ def test_a_wrong_in_line_mean_is_told(scenario: Scenario) -> None:
         assert done.passed == (right or close or scenario.name == "every-1000"), done.reasons
     done = judge(scenario, said(scenario, mean=None))
     assert done.reasons == ("the in-line mean was not measured",)
+
+
+@pytest.mark.parametrize(("charged", "passes"), [(41, False), (62, True), (82, True), (84, False)])
+def test_edges_of_what_arm64_clears_are_allowed_for(charged: float, *, passes: bool) -> None:
+    scenario = BY_NAME["blob-creat"].on(ARM64.name)
+    (charge,) = true_seen(scenario).charges or ()
+    seen = said(scenario, typical=change(2000.0, 2000.0 + charged))
+    seen = replace(seen, charges=(replace(charge, insns=charged),))
+    assert judge(scenario, seen).passed == passes
 
 
 def test_two_percent_of_the_truth_are_close_enough() -> None:

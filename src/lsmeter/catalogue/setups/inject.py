@@ -16,9 +16,26 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Self
 
+from lsmeter.core.model.arch import ARM64, X86_64
+
 NOTHING = "none"  # what the module says when it injects nothing
 _AMOUNTS = re.compile(r"(?:insns|bytes)=[0-9+]+")
-_BYTES_PER_INSN = 8  # `rep stosq` clears a word with each instruction that counts
+
+
+@dataclass(frozen=True)
+class Memset:
+    """What memset() of an architecture clears with an instruction.
+
+    By edge_insns a call may be off it: what is not aligned is cleared apart.
+    """
+
+    bytes_per_insn: int
+    edge_insns: int
+
+
+# x86-64: `rep stosq`, on a CPU without fast short stores; the emulator counts each of its rounds.
+# arm64: a loop of four instructions clears 64 bytes (arch/arm64/lib/memset.S, 6.1).
+_MEMSETS = {X86_64.name: Memset(8, 0), ARM64.name: Memset(16, 20)}
 
 
 # Where a cost can be, by its word in the parameter, in the module's own order. BLOB: clearing what
@@ -63,6 +80,7 @@ class Injection:
     text: str
     burnt: bool = True
     way: Way = Way.MODULE
+    memset: Memset = _MEMSETS[X86_64.name]
 
     @property
     def setup(self) -> str:
@@ -77,6 +95,10 @@ class Injection:
             return replace(INJECTIONS[NOTHING], way=way)
         words = [word for word in self.text.split(";") if word.partition(":")[0] in way.points]
         return replace(self, text=";".join(words) or NOTHING, way=way)
+
+    def on(self, arch: str) -> Injection:
+        """Return the same on another architecture."""
+        return replace(self, memset=_MEMSETS[arch])
 
     @property
     def unburnt(self) -> Self:
@@ -99,12 +121,11 @@ class Injection:
     def peaks(self, point: Point) -> Mapping[int, Fraction]:
         """Return how many instructions calls of a point cost more, each with its part of them.
 
-        For a larger blob the least: the memset() of a CPU without fast short stores is
-        `rep stosq`, and the emulator counts each of its rounds. Slabs that hold fewer blobs cost
-        more than that; how much is not known.
+        For a larger blob what clearing it takes, which is the least: slabs that hold fewer blobs
+        cost more than that; how much is not known.
         """
         settings = self.costs.get(point, {})
-        blob = tuple(count // _BYTES_PER_INSN for count in settings.get("bytes", ()))
+        blob = tuple(count // self.memset.bytes_per_insn for count in settings.get("bytes", ()))
         insns = settings.get("insns") or blob or (0,)
         (percent,) = settings.get("share") or settings.get("random") or (100,)
         (every,) = settings.get("every") or (1,)

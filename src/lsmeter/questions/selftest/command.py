@@ -9,7 +9,7 @@ from lsmeter.cli.console import SCREEN
 from lsmeter.cli.options import Options, RunArgument, but, declared
 from lsmeter.cli.show import show
 from lsmeter.core.errors import ExitCode, UsageError
-from lsmeter.core.model.arch import X86_64, find_arch
+from lsmeter.core.model.arch import Arch, arch_of_host, find_arch
 
 _NEITHER = ("setup", "suite", "benchmark", "filesystem", "user", "image")
 
@@ -32,6 +32,7 @@ def exact(
     and the like read it as any other.
 
         lsmeter selftest exact
+        lsmeter selftest exact --arch arm64
         lsmeter selftest exact --kernel debian:6.1 --condition icount_shift=1
         lsmeter selftest exact --boots 4 --fresh
         lsmeter selftest exact --format json -o selftest.json
@@ -47,14 +48,14 @@ def exact(
     from lsmeter.questions.selftest.scenarios import PLANS, selftest_experiment, selftest_kernel
 
     code = ExitCode.OK
-    _refuse_arch(options)
-    if len(options.kernel or ()) > 1:
-        raise UsageError("--kernel: one at a time", hint="the table is of one kernel")
+    for key, names in (("kernel", options.kernel), ("arch", options.arch)):
+        if len(names or ()) > 1:
+            raise UsageError(f"--{key}: one at a time", hint="the table is of one kernel")
     if run is None:
         keys = options.keys(boots=boots, seed=seed)
         if not options.kernel:
             with LiveTasks(SCREEN.err) as tasks:
-                keys["kernels"] = [selftest_kernel(tasks).name]
+                keys["kernels"] = [selftest_kernel(_arch(options), tasks).name]
         plan = PLANS[Way.BPF if options.kernel else Way.MODULE]
         run, code = measure([selftest_experiment(plan, keys)], "selftest", options)
     with showing(code):
@@ -73,14 +74,8 @@ def exact(
     return int(code)
 
 
-def _refuse_arch(options: Options) -> None:
-    """Refuse what no kernel with the module is built for; one that ships takes BPF programs."""
-    for name in options.arch or ():
-        if find_arch(name, where="--arch") is not X86_64 and not options.kernel:
-            raise UsageError(
-                f"--arch {name}: a kernel with the module is built for {X86_64.name} only",
-                hint="name one as it ships: --kernel debian:6.12",
-            )
+def _arch(options: Options) -> Arch:
+    return find_arch(options.arch[0], where="--arch") if options.arch else arch_of_host()
 
 
 def timed(

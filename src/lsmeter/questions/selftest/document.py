@@ -83,6 +83,7 @@ def selftest_report(run: RunData, attributed: Iterable[AttributedCell]) -> Selft
     where = {"filesystem": place.filesystem, "user": place.user, "unit": "insns"}
     data = {**run_data(run), **where, "kernel": place.kernel, "boots": boots}
     plan = PLANS[Way.BPF if manifest.baseline_setup == Way.BPF else Way.MODULE]
+    plan = plan.on(manifest.kernels[0].arch)
     return SelftestReport(
         judgements=tuple(judge(item, gatherer.seen(item)) for item in plan.scenarios),
         bystanders=tuple(judge(item, gatherer.seen(item)) for item in plan.bystanders),

@@ -255,6 +255,7 @@ def _wrong_typical(scenario: Scenario, found: Comparison) -> Iterator[str]:
     before, after = scenario.peaks()
     possible = {there - here for there in after for here in before}
     near = BOOTS * found.typical.baseline_value if scenario.after.way is Way.BPF else 0
+    near += scenario.edge_insns
     if min(abs(found.typical.difference - insns) for insns in possible) > near:
         shown = ", ".join(f"{insns:+,d}" for insns in sorted(possible))
         yield f"typical {found.typical.difference:+,.0f}: no call differs by that, but by {shown}"
@@ -309,7 +310,7 @@ def _wrong_names(scenario: Scenario, seen: Seen) -> Iterator[str]:
     for site, truth in truths.items():
         charge = find_charge(site, seen.charges)
         insns = charge.insns if charge is not None else 0.0
-        near = CLOSE * float(scenario.site_cost(site)) + slack
+        near = CLOSE * float(scenario.site_cost(site)) + slack + scenario.edge_insns
         if truth and charge is None:
             below = f"below security_{site.hook}" if site.hook else "outside of hooks"
             later = "" if site.context in {None, Context.CALL} else f", {site.context}"

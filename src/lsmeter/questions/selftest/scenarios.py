@@ -6,6 +6,8 @@ The truth comes from the definition of the injection, and from what the module o
 counted while it was measured (`counted_insns`).
 """
 
+from __future__ import annotations
+
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +18,7 @@ from typing import Any
 
 from lsmeter.catalogue.setups.inject import INJECTIONS, NOTHING, Injection, Point, Way
 from lsmeter.core.model import Kernel
+from lsmeter.core.model.arch import Arch
 from lsmeter.core.model.conclusion import Verdict
 from lsmeter.core.progress import SILENT, Progress
 from lsmeter.measure.experiment.options import Experiment, build_experiment
@@ -103,6 +106,10 @@ class Scenario:
             return (Verdict.EQUIVALENT,)
         return (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE)
 
+    def on(self, arch: str) -> Scenario:
+        """Return the same on another architecture."""
+        return replace(self, before=self.before.on(arch), after=self.after.on(arch))
+
     def site(self, point: Point) -> Site:
         """Return what attribution has to say of a point."""
         found = SITES[point]
@@ -141,6 +148,11 @@ class Scenario:
     def is_least(self) -> bool:
         """Say whether the whole cost has a lower bound only: slabs of larger blobs cost more."""
         return SITES[Point.BLOB] in self.site_insns
+
+    @property
+    def edge_insns(self) -> int:
+        """By so many instructions what is cleared in one call may be off what it should be."""
+        return self.after.memset.edge_insns if self.is_least else 0
 
     @property
     def site_insns(self) -> Mapping[Site, Fraction]:
@@ -262,6 +274,13 @@ class Plan:
     scenarios: tuple[Scenario, ...]
     bystanders: tuple[Scenario, ...]
 
+    def on(self, arch: str) -> Plan:
+        """Return the same on another architecture."""
+        scenarios, bystanders = (
+            tuple(item.on(arch) for item in each) for each in (self.scenarios, self.bystanders)
+        )
+        return Plan(self.way, scenarios, bystanders)
+
     @property
     def setups(self) -> tuple[str, ...]:
         """Name the setups in the order in which they are first needed."""
@@ -287,10 +306,10 @@ def _plan(way: Way) -> Plan:
 PLANS: Mapping[Way, Plan] = {way: _plan(way) for way in Way}
 
 
-def selftest_kernel(progress: Progress = SILENT) -> Kernel:
+def selftest_kernel(arch: Arch, progress: Progress = SILENT) -> Kernel:
     """Return the smallest kernel that runs the probe, with the module `inject`, built if needed."""
-    module = shipped_lsm("inject-lsm")
-    return build_kernel(SOURCE, ("tiny",), (module,), "selftest", Request(progress=progress))
+    module, name = shipped_lsm("inject-lsm"), f"selftest{arch.suffix}"
+    return build_kernel(SOURCE, ("tiny",), (module,), name, Request(progress=progress), arch)
 
 
 def selftest_experiment(plan: Plan, words: Mapping[str, Any]) -> Experiment:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from lsmeter.core import process
 from lsmeter.core.errors import BuildError, InfrastructureError, LsmeterError
-from lsmeter.core.model import BootProtocol, Kernel
+from lsmeter.core.model import Kernel
 from lsmeter.core.model.arch import X86_64, Arch, arch_of_host
 from lsmeter.core.progress import Progress, shown
 from lsmeter.core.storage import locked, make_dir, sha256_of, write_atomic
@@ -190,10 +190,10 @@ def _build(recipe: Recipe, name: str, progress: Progress) -> None:
 
 def _bootable(slot: Slot) -> Path:
     """Return what guests boot of a kernel that was built, without debug information."""
-    if BootProtocol.IMAGE in slot.arch.boards:
-        return slot.objects / f"arch/{slot.arch.tree}/boot/Image"
+    if slot.product != slot.objects / "vmlinux":
+        return slot.product
     image = slot.home / "vmlinux"
-    process.output(["objcopy", "--strip-debug", str(slot.objects / "vmlinux"), str(image)])
+    process.output(["objcopy", "--strip-debug", str(slot.product), str(image)])
     return image
 
 
@@ -213,8 +213,7 @@ def _compile(recipe: Recipe, name: str, progress: Progress) -> Mapping[str, str]
         sync(slot.tree, plan(source.path, source.files, own))
         config = fragment.configure(recipe.assignments, slot)
         with_lsm.check_count(fragment.tree_reader(slot.tree), config)
-        target = "Image" if BootProtocol.IMAGE in slot.arch.boards else "vmlinux"
-        run_make(slot, [target], lambda done: show(min(done, expected or done)))
+        run_make(slot, [slot.product.name], lambda done: show(min(done, expected or done)))
         _refuse_moved(source)
         fragment.remember(recipe.assignments, slot)
     return config

@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from lsmeter.core import host, process
 from lsmeter.core.errors import BuildError, InfrastructureError
-from lsmeter.core.model.arch import X86_64, Arch
+from lsmeter.core.model.arch import X86_64, Arch, BootProtocol
 from lsmeter.core.storage import cache_dir, make_dir, write_atomic, writing
 
 # Threads of pahole number types in an order of chance, and gain nothing on a kernel of this size.
@@ -68,6 +68,13 @@ class Slot:
         self.objects = home / "obj"  # O=
         self.pahole = home / "pahole"  # what make calls for pahole
         self.log = home / "build.log"  # of the last build
+
+    @property
+    def product(self) -> Path:
+        """Return what make makes of it: the file that QEMU starts, or is made of."""
+        if BootProtocol.IMAGE in self.arch.boards:
+            return self.objects / f"arch/{self.arch.tree}/boot/Image"
+        return self.objects / "vmlinux"
 
 
 def plan(source: Path, files: Sequence[str] | None, own: Mapping[str, bytes]) -> dict[str, Entry]:
