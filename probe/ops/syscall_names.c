@@ -35,6 +35,14 @@ static int access_arm(struct bench *bench)
 ALONE(access, "access: may a file be read");
 DEFINE_OP(access, "access", .setup = file_setup);
 
+static int access_refused_arm(struct bench *bench)
+{
+	return one(bench, (struct call){CALLS(AS_ACCESS(name(bench, 0, "HH"), 1)),
+					.expect = EXPECT_VALUE, .want = -EACCES});
+}
+ALONE(access_refused, "access: may a file be run that its mode lets nobody run");
+DEFINE_OP(access_refused, "access-refused", .setup = file_setup);
+
 static int chdir_arm(struct bench *bench)
 {
 	return one(bench, (struct call){.nr = SYS_chdir, .arg = {(long)name(bench, 0, ".")}});
