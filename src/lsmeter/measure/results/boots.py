@@ -220,11 +220,12 @@ def _impossible(boot: Boot) -> Iterator[str]:
         yield "counts that cannot be"
     for item in boot.samples:
         rounds = item.whole.rounds if item.whole else ()
-        least = [
-            min(one.operations - 1, one.loop, one.bulk - one.loop, one.ticks) for one in rounds
-        ]
         taken = [one.taken for one in rounds if one.taken]
-        if min((*least, *chain(*taken)), default=0) < 0 or len({*map(len, taken)} - {0}) > 1:
+        possible = [
+            0 <= one.loop <= one.bulk and one.operations > 0 and one.ticks >= 0 for one in rounds
+        ]
+        least = min(chain.from_iterable(taken), default=0)
+        if not all(possible) or least < 0 or len({*map(len, taken)}) > 1:
             yield f"{item.benchmark}: a window that cannot be"
         if item.failures < 0 or (item.delay_ns or 0) < 0:
             yield f"{item.benchmark}: a number below 0"

@@ -19,6 +19,7 @@ import sys
 from array import array
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import chain
 from multiprocessing.util import Finalize
 from typing import TYPE_CHECKING
 
@@ -83,12 +84,12 @@ def read_values(data: bytes) -> Values:
         raise UnreadableError("the process that reads it ends") from None
     if isinstance(head, str):
         raise UnreadableError(head)
-    found: dict[tuple[str, int | None], list[int]] = {}
+    found: dict[tuple[str, int | None], list[array[int]]] = {}
     at = 0
     for name, delay_ns, count in head:
-        found.setdefault((name, delay_ns), []).extend(values[at : at + count])
+        found.setdefault((name, delay_ns), []).append(values[at : at + count])
         at += count
-    return {group: tuple(readings) for group, readings in found.items()}
+    return {group: tuple(chain.from_iterable(parts)) for group, parts in found.items()}
 
 
 @cache
@@ -125,7 +126,7 @@ def _read(data: bytes) -> tuple[list[tuple[str, int | None, int]], bytes]:
     import polars as pl
 
     file, schema = io.BytesIO(data), _schema()
-    table = pl.read_parquet(file, n_rows=MAX_ROWS + 1)
+    table = pl.read_parquet(file, n_rows=MAX_ROWS + 1, parallel="none", use_statistics=False)
     if len(table) > MAX_ROWS:
         rows = pl.scan_parquet(file).select(pl.len()).collect().item()
         raise UnreadableError(f"it has {rows} rows; at most {MAX_ROWS}")
