@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from lsmeter.catalogue.setups.inject import Way
+from lsmeter.core.errors import ExitCode
 from lsmeter.core.model.arch import X86_64
 from lsmeter.questions.selftest.scenarios import PLANS, selftest_kernel
-from tests.build.kernels import plain
+from tests.build.kernels import PLAIN, plain
 from tests.conftest import Done, Lsmeter
 
 PLAN = PLANS[Way.MODULE]
@@ -87,3 +88,9 @@ def test_all_scenarios_pass_on_arm64(lsmeter: Lsmeter) -> None:
     done = lsmeter("selftest", "exact", "--arch", "arm64", "--seed", "3", "--run-dir", "run")
     assert done.code == 0, done.out + done.err
     assert f"{len(SCENARIOS)} of {len(SCENARIOS)} scenarios pass" in done.out
+
+
+def test_a_kernel_that_takes_no_programs_is_named_with_what_it_lacks(lsmeter: Lsmeter) -> None:
+    done = lsmeter("selftest", "exact", "--kernel", f"built:{PLAIN}", "--run-dir", "run")
+    assert done.code == ExitCode.INFRASTRUCTURE, done.out + done.err
+    assert "error: nothing was injected, and nothing measured: bpf-inject cannot" in done.err

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lsmeter.catalogue.setups.inject import Way
+from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.model import Problem
 from lsmeter.core.model.conclusion import Change, Verdict
 from lsmeter.measure.results.directory import RunData
@@ -76,8 +77,17 @@ class SelftestReport:
 
 
 def selftest_report(run: RunData, attributed: Iterable[AttributedCell]) -> SelftestReport:
-    """Judge what a run of the selftest's experiment, and its attribution, say."""
+    """Judge what a run of the selftest's experiment, and its attribution, say.
+
+    InfrastructureError where the kernel cannot have any of its setups.
+    """
     manifest, gatherer = run.manifest, Gatherer(run, attributed)
+    if not manifest.cells:
+        why = next((f"{item.title}: {item.detail}" for item in manifest.problems), "no setups")
+        raise InfrastructureError(
+            f"nothing was injected, and nothing measured: {why.removesuffix(': ')}",
+            hint="name another kernel: lsmeter list kernels",
+        )
     place = manifest.cells[0].place
     boots = max(boot.index for boot in manifest.boots) + 1
     where = {"filesystem": place.filesystem, "user": place.user, "unit": "insns"}
