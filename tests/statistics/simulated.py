@@ -17,8 +17,8 @@ BASE = 2280
 UNDO = 1600
 
 # As the probe measures (probe/sampler/whole.h): windows that are seen through, every other one half
-# as long; then unseen ones, until there were so many cycles and their mean is known, or so many
-# instructions.
+# as long; then unseen ones, longer where nothing is left, until there were so many cycles and their
+# mean is known, or so many instructions.
 SETTLED = 20
 SEEN = 24
 ONE_CALLBACK, TWO_CALLBACKS = 380, 595
@@ -132,12 +132,14 @@ def boot(
     draw = random.Random(seed)
     first = draw.randrange(1000)
     values = [BASE + cost(first + call) + refill(call) for call in range(READINGS)]
+    seen = seen_cycles(deferred)
     whole = measure(
         draw,
         lambda call: BASE + UNDO + cost(call) + refill(call),
         deferred=deferred,
         restless=restless,
-        seen=seen_cycles(deferred),
+        seen=seen,
+        most=seen if deferred else MOST,
         noise=lambda: draw.uniform(-noise_insns, noise_insns),
     )
     return BootReadings(seed, np.asarray(values, dtype=np.int64), (), whole)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 
@@ -12,7 +13,15 @@ import pytest
 from lsmeter.core.model import BenchmarkStatus, Round, Whole
 from lsmeter.core.model.boot import CLOCKED_WHOLE
 from lsmeter.statistics.estimate import BootReadings, whole_cost
-from lsmeter.statistics.whole import OWN_WORK, STATE, CycleCost, cycle_cost, cycle_costs
+from lsmeter.statistics.whole import (
+    OTHER_BATCHES,
+    OWN_WORK,
+    STATE,
+    CycleCost,
+    batches_error,
+    cycle_cost,
+    cycle_costs,
+)
 from tests.statistics.simulated import (
     BASE,
     LOOP,
@@ -38,7 +47,7 @@ def found(whole: Whole) -> CycleCost:
 
 def quiet(cost: float = CYCLE, *, deferred: float = 0.0, at: int = 3, seen: int = 24) -> Whole:
     """Measure a guest that does nothing of its own, with the same cost in each cycle."""
-    most = 128 if seen == 24 else seen
+    most = seen if deferred or seen != 24 else 128
     return measure(
         random.Random(1), lambda _: cost, deferred=deferred, places=(at,), seen=seen, most=most
     )
@@ -120,6 +129,17 @@ def test_the_standard_error_is_that_of_a_mean_with_weights() -> None:
     ]
     scatter = float(np.std([cost.value for cost in costs], ddof=1))
     assert np.mean([cost.error for cost in costs]) == pytest.approx(scatter, rel=0.12)
+
+
+def test_what_windows_of_two_lengths_may_be_off_is_told_by_the_lengths_alone() -> None:
+    """In whatever order they come, and however many boots there are of each."""
+    long, short = quiet(deferred=1000), quiet(deferred=1000, seen=12)
+    turned = replace(short, rounds=short.rounds[::-1])
+    for other in (short, turned):
+        error = batches_error([found(long)] * 3, [found(other)] * 5)
+        assert error == pytest.approx(OTHER_BATCHES * math.hypot(1 / 12, 1 / 6))
+    assert batches_error([found(short)], [found(turned)]) == 0
+    assert batches_error([found(quiet())], [found(quiet(seen=12))]) == 0  # nothing is left
 
 
 def test_the_error_of_deferred_work_is_in_that_of_the_cost() -> None:

@@ -221,8 +221,7 @@ def batches_error(baseline: Collection[CycleCost], tested: Collection[CycleCost]
     for boots, sign in ((baseline, -1), (tested, 1)):
         for boot in boots:
             if not boot.plain:
-                whole, brief = boot.operations[:2]  # they take turns
-                shares[whole - brief] += sign / len(boots)
+                shares[max(boot.operations) - min(boot.operations)] += sign / len(boots)
     return OTHER_BATCHES * math.hypot(*(share / apart for apart, share in shares.items()))
 
 

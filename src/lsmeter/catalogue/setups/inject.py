@@ -97,8 +97,8 @@ class Injection:
         return replace(self, text=";".join(words) or NOTHING, way=way)
 
     def on(self, arch: str) -> Injection:
-        """Return the same on another architecture."""
-        return replace(self, memset=_MEMSETS[arch])
+        """Return the same on another architecture; on one that is not known, as it is."""
+        return replace(self, memset=_MEMSETS.get(arch, self.memset))
 
     @property
     def unburnt(self) -> Self:
