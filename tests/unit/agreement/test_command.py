@@ -18,10 +18,12 @@ from lsmeter.core.model import Cell, Kernel, Place
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks import find_task
 from lsmeter.questions.cost.document import document_of
+from lsmeter.questions.hooks import count
 from lsmeter.questions.hooks.agreement import command as hooks_agree
 from lsmeter.questions.hooks.agreement.compare import Outcome
 from lsmeter.questions.hooks.agreement.document import document, sections
 from lsmeter.questions.hooks.agreement.gather import agree, least, symbols_of
+from lsmeter.questions.slopes import document as slopes
 from lsmeter.tables.model import Detail
 from tests.unit.agreement.test_compare import INODE, runs, syscall
 from tests.unit.attribution.trees import tree
@@ -176,6 +178,8 @@ def test_a_report_shows_the_agreement_of_a_run_with_several_views(
     assert section.title == f"Agreement: {HERE.label}"
     assert sections(agree([both])) == (section,)
     assert short.notes[-1].startswith("the run has more")
+    each = (document([both]), count.document(both), slopes.document(both))
+    assert short.answer == page.answer == tuple(said for item in each for said in item.answer)
     assert {"counts", "slopes", "depths"} <= {table.key for table in page.tables}
 
 

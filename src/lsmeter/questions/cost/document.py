@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from lsmeter.catalogue.studies import Published
 from lsmeter.core.errors import UsageError
@@ -109,13 +110,17 @@ def _under_load(run: RunData, shown: Callable[[Detail], Document], detail: Detai
 
 
 def _join_documents(makers: Sequence[Callable[[Detail], Document]], detail: Detail) -> Document:
-    """Return the first document; where all is shown, the sections of the others stand below it."""
+    """Return the first document with the answers of all.
+
+    Where all is shown, the sections of the others stand below it.
+    """
     first = makers[0](detail)
     if len(makers) == 1 or detail is Detail.DATA:
         return first
+    rest = [make(detail) for make in makers[1:]]
+    first = replace(first, answer=tuple(chain(first.answer, *(other.answer for other in rest))))
     if detail is Detail.SHORT:
         return replace(first, notes=(*first.notes, "the run has more: --all or --format html"))
-    rest = [make(detail) for make in makers[1:]]
     below = (
         replace(part, title=part.title or other.title) for other in rest for part in other.sections
     )
