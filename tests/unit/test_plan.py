@@ -12,6 +12,7 @@ from lsmeter.catalogue.workloads import load_workload, workload_names
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Conditions, Image, Sampling
 from lsmeter.core.model.arch import X86_64
+from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import Plan, baseline_name, make_plan, split_workloads
 from lsmeter.measure.tasks import find_task
@@ -61,7 +62,7 @@ def test_batches_are_as_the_workload_says_or_as_was_asked() -> None:
 
     def sampling(**words: int) -> Sampling:
         whole = build_experiment({"suites": ["web"], "sampling": words}, where="test")
-        ((experiment, offer),) = split_workloads(whole)
+        ((experiment, offer),) = split_workloads(whole, ())
         assert offer is not None
         needed = dict.fromkeys(WORKLOAD_NEEDS, "y")
         made = make_plan(experiment, [kernel(**needed)], offer, {}, ["tmpfs"], {"servers": image})
@@ -76,10 +77,20 @@ def test_a_benchmark_named_with_its_suite_goes_to_it_alone() -> None:
     names = ["web/static concurrency=1", "workstation/compile"]
     suites = ["file", "web", "workstation"]
     whole = build_experiment({"suites": suites, "benchmarks": names}, where="test")
-    found = [(item.suites, item.benchmarks) for item, _ in split_workloads(whole)]
+    found = [(item.suites, item.benchmarks) for item, _ in split_workloads(whole, ())]
     assert found == [(["web"], names[:1]), (["workstation"], names[1:])]
-    both = build_experiment({"suites": suites[1:], "benchmarks": ["compile"]}, where="test")
-    assert [item.benchmarks for item, _ in split_workloads(both)] == [["compile"]] * 2
+
+
+def test_a_benchmark_named_without_its_suite_goes_to_each_that_has_it() -> None:
+    def split(*names: str) -> list[tuple[list[str], list[str]]]:
+        words = {"suites": ["file", "web", "workstation"], "benchmarks": [*names]}
+        parts = split_workloads(build_experiment(words, where="test"), catalogue(find_probe()))
+        return [(item.suites, item.benchmarks) for item, _ in parts]
+
+    assert split("compile", "stat") == [(["file"], ["stat"]), (["workstation"], ["compile"])]
+    assert [names for _, names in split("*")] == [["*"]] * 3
+    # What none has is named by the first part, as what is not known.
+    assert [names for _, names in split("stat", "stta")] == [["stat", "stta"], ["stta"], ["stta"]]
 
 
 def test_copies_are_a_factor_with_places_of_their_own() -> None:
@@ -104,7 +115,7 @@ def loaded(setup: str, workload: str, **conditions: int) -> Plan:
     """Return the plan of one setup, and its baseline, with a workload."""
     data = {"suites": [workload], "setups": [setup], "conditions": conditions}
     whole = build_experiment({**data, "baseline": "capability"}, where="test")
-    ((experiment, offer),) = split_workloads(whole)
+    ((experiment, offer),) = split_workloads(whole, ())
     assert offer is not None
     needs = (*WORKLOAD_NEEDS, *parse_setup(setup).needs_config)
     image = Image("servers", Path("image"), "0" * 64)
@@ -169,7 +180,7 @@ def test_services_have_a_slower_clock_unless_one_is_asked_for() -> None:
 def test_a_workload_has_clients_and_no_copies() -> None:
     whole = build_experiment({"suites": ["web"], "instrument": "timed", "copies": [2]}, where="t")
     with pytest.raises(UsageError, match="--copies: the workload web has clients of its own"):
-        list(split_workloads(whole))
+        list(split_workloads(whole, ()))
 
 
 def test_the_baseline_is_measured_even_if_only_others_are_named() -> None:
@@ -318,7 +329,7 @@ def test_dac_without_its_kernel_is_a_problem() -> None:
 
 def test_a_suite_whose_image_cannot_be_built_is_skipped_with_the_reason() -> None:
     asked = build_experiment({"suites": ["web-nginx"], "setups": ["selinux"]}, where="test")
-    ((item, offer),) = split_workloads(asked)
+    ((item, offer),) = split_workloads(asked, ())
     assert offer is not None
     images = {"servers": "mmdebstrap is not installed"}
     of = kernel(**dict.fromkeys(WORKLOAD_NEEDS, "y"))

@@ -139,7 +139,7 @@ def _planned(
         _check_instrument(item, machine)
     own_benchmarks = (benchmark for item in named for benchmark in item.own_benchmarks)
     benchmarks = (*catalogue(find_probe()), *own_benchmarks)
-    for item, offer in (part for whole in named for part in split_workloads(whole)):
+    for item, offer in (part for whole in named for part in split_workloads(whole, benchmarks)):
         # What is wrong with them is said before anything is fetched.
         look_up(item, offer or benchmarks, machine.filesystems)
     with LiveTasks(SCREEN.err) as tasks:
@@ -233,7 +233,9 @@ def _plan(
 ) -> Plan:
 
     plans = []
-    for item, offer in (part for whole in experiments for part in split_workloads(whole)):
+    for item, offer in (
+        part for whole in experiments for part in split_workloads(whole, benchmarks)
+    ):
         setups = setups_of(item)
         named = {name for setup in setups for name in programs_of(setup)}
         own = {image_of(item, offer)} if offer else {setup.image for setup in setups}

@@ -17,5 +17,6 @@ def plan_part(
     part: str, keys: Mapping[str, Any]
 ) -> Iterator[tuple[Sequence[Setup], Sequence[Benchmark]]]:
     """Yield the setups and the benchmarks of each experiment that a part is split into."""
-    for item, offer in split_workloads(build_experiment(dict(keys), where=part)):
-        yield look_up(item, offer or catalogue(find_probe()), [*FILESYSTEMS])
+    offered = catalogue(find_probe())
+    for item, offer in split_workloads(build_experiment(dict(keys), where=part), offered):
+        yield look_up(item, offer or offered, [*FILESYSTEMS])

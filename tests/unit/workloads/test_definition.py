@@ -117,8 +117,8 @@ def test_names_are_those_of_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize("client", ["guest", "loopback"])
 def test_only_what_has_a_server_has_its_client_elsewhere(client: Client) -> None:
     found = [
-        offer for _, offer in split_workloads(Experiment(suites=["postgresql"], client=client))
+        offer for _, offer in split_workloads(Experiment(suites=["postgresql"], client=client), ())
     ]
     assert [offer.workload.name for offer in found if offer] == ["postgresql"]
     with pytest.raises(UsageError, match="the suite workstation has no server"):
-        list(split_workloads(Experiment(suites=["workstation"], client=client)))
+        list(split_workloads(Experiment(suites=["workstation"], client=client), ()))

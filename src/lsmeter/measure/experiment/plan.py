@@ -135,16 +135,34 @@ def _unable(
     return None
 
 
-def split_workloads(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
+def split_workloads(
+    experiment: Experiment, catalogue: Sequence[Benchmark]
+) -> Iterator[tuple[Experiment, Offer | None]]:
     """Give the suites of an experiment that the probe has, then each of its workloads.
 
-    Benchmarks that are named with their suite go to it alone; one without any is left out.
+    Benchmarks that are named with their suite go to it alone, others to each that has such; a part
+    without any is left out. catalogue is what the probe has.
     """
-    for item, offer in _split(experiment):
-        others = {*experiment.suites} - {*item.suites}
-        mine = [name for name in item.benchmarks if name.rpartition("/")[0] not in others]
+    parts = [(*part, _named_in(*part, catalogue)) for part in _split(experiment)]
+    known = {name for _, _, named in parts for name in named}
+    for item, offer, named in parts:
+        mine = [name for name in item.benchmarks if name in named or name not in known]
         if mine:
             yield item.model_copy(update={"benchmarks": mine}), offer
+
+
+def _named_in(
+    experiment: Experiment, offer: Offer | None, catalogue: Sequence[Benchmark]
+) -> frozenset[str]:
+    """Return which of an experiment's benchmarks are of its suites, by a pattern's words."""
+    every = offer.benchmarks if offer else catalogue
+    mine = [item for item in every if item.suite in experiment.suites]
+    return frozenset(
+        name
+        for name in experiment.benchmarks
+        if name.rpartition("/")[0] in experiment.suites
+        or any(_is_named(item, name) for item in mine)
+    )
 
 
 def _split(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
