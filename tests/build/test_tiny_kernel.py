@@ -99,8 +99,9 @@ def test_a_change_in_one_file_compiles_that_file_and_only_that(
     assert "example: COUNTING permission checks" in boot(changed, "lsm=example")
     log = prepare(SOURCE, ["tiny"], [mine]).slot.log.read_text()
     compiled = [line.split()[1] for line in log.splitlines() if line.startswith("  CC ")]
-    own = [name for name in compiled if name.startswith(("security/", "mm/", "fs/", "kernel/"))]
-    assert own == ["security/example-lsm/example.o"]
+    own = {name for name in compiled if name.startswith(("security/", "mm/", "fs/", "kernel/"))}
+    # The slot is that of modules that ask for TMPFS_XATTR as well: one may have been built since.
+    assert own - {"mm/shmem.o"} == {"security/example-lsm/example.o"}
 
 
 def test_the_source_is_not_written(with_example: Kernel) -> None:
