@@ -100,7 +100,7 @@ def test_a_change_in_one_file_compiles_that_file_and_only_that(
     log = prepare(SOURCE, ["tiny"], [mine]).slot.log.read_text()
     compiled = [line.split()[1] for line in log.splitlines() if line.startswith("  CC ")]
     own = {name for name in compiled if name.startswith(("security/", "mm/", "fs/", "kernel/"))}
-    # The slot is that of modules that ask for TMPFS_XATTR as well: one may have been built since.
+    # Of the slot's kernels this alone has TMPFS_XATTR: another may have been built since.
     assert own - {"mm/shmem.o"} == {"security/example-lsm/example.o"}
 
 
