@@ -15,7 +15,7 @@ import pytest
 
 from lsmeter.core.model import Benchmark, Cell, Problem
 from lsmeter.guest.probe import Program, catalogue
-from lsmeter.measure.experiment.plan import select_benchmarks
+from lsmeter.measure.experiment.select import select_benchmarks
 from lsmeter.measure.results.directory import RunData, read_run
 from lsmeter.questions.cells.cells import cell_results
 from lsmeter.questions.cells.frame import problem_section

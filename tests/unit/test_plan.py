@@ -14,7 +14,8 @@ from lsmeter.core.model import Conditions, Image, Sampling
 from lsmeter.core.model.arch import X86_64
 from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.measure.experiment.options import build_experiment
-from lsmeter.measure.experiment.plan import Plan, baseline_name, make_plan, split_workloads
+from lsmeter.measure.experiment.plan import Plan, baseline_name, make_plan
+from lsmeter.measure.experiment.select import split_workloads
 from lsmeter.measure.tasks import find_task
 from tests.unit.model_builders import benchmark, cell, kernel
 

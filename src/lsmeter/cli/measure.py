@@ -54,10 +54,10 @@ from lsmeter.measure.experiment.plan import (
     modules_for,
     programs_of,
     setups_of,
-    split_workloads,
     with_blocks,
 )
 from lsmeter.measure.experiment.running import on_running
+from lsmeter.measure.experiment.select import split_workloads
 from lsmeter.measure.instruments import DEFAULT, find_instrument, instruments
 from lsmeter.measure.results.directory import (
     MANIFEST_FILE,

@@ -10,7 +10,8 @@ from lsmeter.core.model import Benchmark, Setup
 from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.measure.experiment.options import build_experiment
-from lsmeter.measure.experiment.plan import look_up, split_workloads
+from lsmeter.measure.experiment.plan import look_up
+from lsmeter.measure.experiment.select import split_workloads
 
 
 def plan_part(

@@ -11,7 +11,7 @@ from lsmeter.catalogue.workloads import is_workload, load_workload
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model.workload import Client
 from lsmeter.measure.experiment.options import Experiment
-from lsmeter.measure.experiment.plan import split_workloads
+from lsmeter.measure.experiment.select import split_workloads
 from lsmeter.sources.images.definition import load_definition
 
 EXAMPLE = Path(__file__).parents[3] / "examples/redis.toml"

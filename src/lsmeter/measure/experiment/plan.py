@@ -7,14 +7,13 @@ silently.
 
 from __future__ import annotations
 
-import fnmatch
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
 from lsmeter.catalogue.setups import one_each, parse_setup
-from lsmeter.catalogue.workloads import Offer, is_workload, load_workload, workload_names
+from lsmeter.catalogue.workloads import Offer, is_workload
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Benchmark, BootId, Cell, Conditions, Image, Kernel, Problem, Setup
 from lsmeter.core.model.arch import ARCHES, MEMORY_DISK
@@ -23,8 +22,9 @@ from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.core.model.setup import again
 from lsmeter.core.model.suites import suite_modules
 from lsmeter.core.registry import unknown
-from lsmeter.measure.experiment.options import ConditionsTable, Experiment
+from lsmeter.measure.experiment.options import Experiment
 from lsmeter.measure.experiment.running import as_running, why_unsupported
+from lsmeter.measure.experiment.select import select_benchmarks
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.tasks import TaskKind, find_task
 from lsmeter.measure.tasks.workload import why_unconfined
@@ -135,83 +135,6 @@ def _unable(
     return None
 
 
-def split_workloads(
-    experiment: Experiment, catalogue: Sequence[Benchmark]
-) -> Iterator[tuple[Experiment, Offer | None]]:
-    """Give the suites of an experiment that the probe has, then each of its workloads.
-
-    Benchmarks that are named with their suite go to it alone, others to each that has such; a part
-    without any is left out. catalogue is what the probe has.
-    """
-    parts = [(*part, _named_in(*part, catalogue)) for part in _split(experiment)]
-    known = {name for _, _, named in parts for name in named}
-    for item, offer, named in parts:
-        mine = [name for name in item.benchmarks if name in named or name not in known]
-        if mine:
-            yield item.model_copy(update={"benchmarks": mine}), offer
-
-
-def _named_in(
-    experiment: Experiment, offer: Offer | None, catalogue: Sequence[Benchmark]
-) -> frozenset[str]:
-    """Return which of an experiment's benchmarks are of its suites, by a pattern's words."""
-    every = offer.benchmarks if offer else catalogue
-    mine = [item for item in every if item.suite in experiment.suites]
-    return frozenset(
-        name
-        for name in experiment.benchmarks
-        if name.rpartition("/")[0] in experiment.suites
-        or any(_is_named(item, name) for item in mine)
-    )
-
-
-def _split(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
-    suites = [name for name in experiment.suites if not is_workload(name)]
-    if suites == experiment.suites and experiment.monitor_ms:
-        raise UsageError(
-            "--monitor: there is no workload among the suites",
-            hint="name one, as in --suite web: lsmeter list suites",
-        )
-    if suites and experiment.client != "namespace":
-        raise UsageError(
-            f"--client {experiment.client}: the suite {suites[0]} has no client",
-            hint="only workloads have one: --suite web",
-        )
-    if suites:
-        yield experiment.model_copy(update={"suites": suites, "monitor_ms": 0}), None
-    for name in experiment.suites:
-        if is_workload(name):
-            offer = load_workload(name)
-            if experiment.copies != [1]:
-                raise UsageError(
-                    f"--copies: the workload {name} has clients of its own",
-                    hint="leave --copies out, or the workload",
-                )
-            if not offer.workload.services and experiment.client not in {"namespace", "host"}:
-                raise UsageError(
-                    f"--client {experiment.client}: the suite {name} has no server",
-                    hint="it runs in one guest: leave --client out",
-                )
-            kind = find_instrument(experiment.instrument).workload_task
-            kind = "visit" if experiment.client == "host" else kind
-            alone = {
-                "task": kind,
-                "suites": [offer.workload.name],
-                "users": ["root"],
-                "baseline": experiment.baseline_setup,
-                "conditions": _usual(experiment.conditions, kind),
-            }
-            yield experiment.model_copy(update=alone), offer
-
-
-def _usual(said: ConditionsTable, kind: str) -> ConditionsTable:
-    """Return the conditions with the clock that is usual for a task, unless one was asked for."""
-    shift = find_task(kind).icount_shift
-    if shift is None or "icount_shift" in said.model_fields_set:
-        return said
-    return said.model_copy(update={"icount_shift": shift})
-
-
 def image_of(experiment: Experiment, offer: Offer) -> str:
     """Return the image that a workload's guests need; "" where its services run already."""
     return "" if experiment.client == "host" else offer.workload.image
@@ -281,42 +204,6 @@ def merge_plans(plans: Sequence[Plan]) -> Plan:
         tuple(benchmarks),
         tuple(problem for plan in plans for problem in plan.skipped),
     )
-
-
-def select_benchmarks(
-    catalogue: Sequence[Benchmark],
-    suites: Sequence[str],
-    patterns: Sequence[str],
-    *,
-    controls: bool,
-) -> tuple[Benchmark, ...]:
-    """Return the benchmarks of `suites` whose id or operation matches one of the patterns.
-
-    SUITE/PATTERN is one of this suite alone: several may have the same name.
-    controls: with those that no setup may change, which show that the numbers can be trusted.
-    """
-    known = {benchmark.suite for benchmark in catalogue}
-    for suite in suites:
-        if suite not in known:
-            raise unknown("suite", suite, {*known, *workload_names()}, where="--suite")
-    offered = [benchmark for benchmark in catalogue if benchmark.suite in suites]
-    wanted = {benchmark for benchmark in offered if benchmark.control and controls}
-    for pattern in patterns:
-        suite, _, rest = pattern.rpartition("/")
-        found = {
-            item
-            for item in offered
-            if _is_named(item, pattern) or (item.suite == suite and _is_named(item, rest))
-        }
-        if not found:
-            names = {benchmark.operation for benchmark in offered}
-            raise unknown("benchmark", pattern, names, where="--benchmark")
-        wanted |= found
-    return tuple(benchmark for benchmark in offered if benchmark in wanted)
-
-
-def _is_named(item: Benchmark, pattern: str) -> bool:
-    return item.operation == pattern or fnmatch.fnmatchcase(item.id, pattern)
 
 
 def missing_options(kernel: Kernel, needed: Iterable[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from lsmeter.catalogue.setups import parse_setup
 from lsmeter.core.errors import UsageError
 from lsmeter.core.registry import unknown
-from lsmeter.measure.experiment.plan import select_benchmarks
+from lsmeter.measure.experiment.select import select_benchmarks
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks import cost_tasks
 

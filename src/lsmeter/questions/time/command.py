@@ -195,7 +195,7 @@ def _both_runs(
 def _check_enough(experiment: Experiment) -> None:
     """Refuse so few operations that nothing could be fitted to them, before any is measured."""
     from lsmeter.guest.probe import catalogue, find_probe
-    from lsmeter.measure.experiment.plan import select_benchmarks
+    from lsmeter.measure.experiment.select import select_benchmarks
     from lsmeter.measure.instruments.timed import EMPTY
     from lsmeter.questions.time.fit import GROUND, LEAST_OPERATIONS
 
