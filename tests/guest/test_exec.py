@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -105,20 +106,20 @@ def test_what_each_call_adds_is_the_module_s(report: dict[str, Any]) -> None:
 
 
 def test_a_known_cost_is_in_the_sentence_and_in_its_call(lsmeter: Lsmeter) -> None:
-    words = ("-s", "bpf-inject:cost=flat", "--baseline", "bpf-inject", "--boots", "1")
+    words = ("-s", "bpf-inject:cost=flat", "--baseline", "bpf-inject", "--boots", "5")
     given = ("--input", "input", "--expect-status", "3", "--run-dir", "injected")
     done = lsmeter("exec", *words, *given, "--", "./program", "3")
     assert done.code == 0, done.err + done.out
     report = json.loads(lsmeter("report", "injected", "-f", "json").out)
     plain, costs = (of(report, name) for name in ("bpf-inject", "bpf-inject:cost=flat"))
-    (before,), (after,) = plain["kernel_insns"], costs["kernel_insns"]
-    assert f"{before:,} → {after:,} kernel instructions" in " ".join(done.out.split())
+    before, after = (item["kernel_insns"] for item in (plain, costs))
+    assert f"{min(before):,} → {min(after):,} kernel instructions" in " ".join(done.out.split())
     old, new = (item["by_syscall"]["newfstatat"] for item in (plain, costs))
     true_insns = INJECTED_INSNS * new["calls"]
     assert new["calls"] == old["calls"] >= CALLS
-    # A program's run differs by what the guest does beside it: 1.2 % were seen.
-    assert new["kernel_insns"] - old["kernel_insns"] == pytest.approx(true_insns, rel=0.02)
-    assert after - before == pytest.approx(true_insns, rel=0.03)
+    # A boot has an event of 1,430 or 1,600 instructions in these calls, or not: means over five.
+    assert new["kernel_insns"] - old["kernel_insns"] == pytest.approx(true_insns, rel=0.01)
+    assert fmean(after) - fmean(before) == pytest.approx(true_insns, rel=0.03)
 
 
 @pytest.mark.parametrize(
