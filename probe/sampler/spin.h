@@ -33,8 +33,9 @@ bool spin_over(unsigned long icount_shift, unsigned int skip, uint64_t *taken);
 void spin_tick(void);
 
 /*
- * Where `now` lies between two ticks, in units of the counter from the end of the one before; ticks
- * are expected a period after the last interruption that a spin of this process saw.
+ * Where `now` lies between two ticks, in units of the counter from the end of the one before, or
+ * from an eighth of a period after it began; ticks are expected a period after the last
+ * interruption that a spin of this process saw.
  */
 uint64_t spin_phase(uint64_t now);
 

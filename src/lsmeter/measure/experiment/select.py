@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which benchmarks an experiment has: by its patterns, and those of each of its workloads; pure."""
+"""Which benchmarks an experiment has: by its patterns, and those of each of its workloads."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def _series(kernel: str) -> str:
 
 
 def _with_size(study: Study, item: Judged) -> Judged:
-    """Return a claim that is open for want of rows with what the smaller size left out of them."""
+    """Return a claim whose rows are missing, with what the smaller size left out of them."""
     compared = item.decided is not None and item.decided.text
     if item.verdict is not Verdict.OPEN or compared or not item.claim.rule:
         return item

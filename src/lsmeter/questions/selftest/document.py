@@ -83,9 +83,9 @@ def selftest_report(run: RunData, attributed: Iterable[AttributedCell]) -> Selft
     """
     manifest, gatherer = run.manifest, Gatherer(run, attributed)
     if not manifest.cells:
-        why = next((f"{item.title}: {item.detail}" for item in manifest.problems), "no setups")
+        why = next((item.title for item in manifest.problems), "no setups")
         raise InfrastructureError(
-            f"nothing was injected, and nothing measured: {why.removesuffix(': ')}",
+            f"nothing was injected, and nothing measured: {why}",
             hint="name another kernel: lsmeter list kernels",
         )
     place = manifest.cells[0].place
