@@ -155,6 +155,13 @@ def test_a_cached_kernel_is_used_when_a_newer_one_cannot_be_fetched(
     assert resolve("debian:6.1") == again, "and it is not tried again at once"
 
 
+def test_a_file_that_the_archive_lists_and_has_no_longer(archive: Archive) -> None:
+    archive.add_image("bookworm", "6.12.0-1-cloud-amd64", "6.12.1-1").unlink()
+    with pytest.raises(InfrastructureError, match="apt-get download failed") as caught:
+        resolve("debian:6.12")
+    assert "lists it and has no such file" in caught.value.hint
+
+
 def test_offline_with_a_cold_cache(archive: Archive) -> None:
     with pytest.raises(InfrastructureError, match=r"debian:6\.1 is not cached, and the network"):
         resolve("debian:6.1", Request(offline=True))

@@ -443,8 +443,11 @@ def test_the_largest_is_the_largest_of_any_number() -> None:
     assert "depth=4 whole +14.9 %" in short
     # What chance does is no number to name.
     loose = replace(item, whole=change(5000, 5747.5, 800))
-    assert "to read +0.8 % (" in said(compared(read, loose))
+    assert ", read +0.8 %; open inconclusive (" in said(compared(read, loose))
     assert "14.9" not in said(compared(read, loose))
+    # Where nothing is known, the range is of that, and says so.
+    both = replace(read, verdict=Verdict.INCONCLUSIVE)
+    assert "open +0.5 % to read +0.8 %; 2 inconclusive (" in said(compared(both, loose))
 
 
 @pytest.mark.parametrize("difference", [2, -1, 0.05])

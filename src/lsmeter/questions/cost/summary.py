@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lsmeter.core.groups import grouped
@@ -329,20 +329,29 @@ def _which(part: findings.Part) -> str:
 def _range(usable: list[Comparison], margin: float) -> str:
     """Say from what to what a setup costs: its operations, or the variants of a single one.
 
-    A number that did not decide is named where it goes further by more than the margin.
+    What is inconclusive is no end of a range where anything is not, and is named. A number that did
+    not decide is named where it goes further by more than the margin.
     """
     said = {name: findings.operation(own) for name, own in numbers.by_operation(usable).items()}
     parts = {name: (one.overhead or 0.0, one.verdict) for name, one in said.items()}
     if len(parts) < 2:
         parts = {item.benchmark.id: (item.overhead, item.verdict) for item in usable}
-    ends = sorted(parts, key=lambda name: parts[name][0])
+    known = {name: part for name, part in parts.items() if part[1] is not Verdict.INCONCLUSIVE}
+    ends = sorted(known or parts, key=lambda name: parts[name][0])
     texts = [f"{name} {numbers.overhead(*parts[name])} %" for name in (ends[0], ends[-1])]
-    text = f", {' to '.join(texts if len(ends) > 1 else texts[:1])}"
+    text = f", {' to '.join(texts if len(ends) > 1 else texts[:1])}{_open(parts, known)}"
     far = findings.most(usable, margin)
     most = max(abs(share) for share, _ in parts.values()) + margin
     if far is None or far.number is far.item.decided_by or abs(far.overhead) <= most:
         return text
     return f"{text}; largest deviation {percent(far.overhead)}: {_which(far)}"
+
+
+def _open(parts: Collection[str], known: Collection[str]) -> str:
+    """Say which one is inconclusive, or how many are."""
+    names = [name for name in parts if name not in known]
+    which = names[0] if len(names) == 1 else str(len(names))
+    return f"; {which} inconclusive" if names else ""
 
 
 def _more(report: Report, grid: Grid, index: int, usable: list[Comparison]) -> Iterator[str]:

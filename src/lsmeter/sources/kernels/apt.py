@@ -71,6 +71,8 @@ _NO_NETWORK = re.compile(
     r"(Temporary failure resolving|Could not resolve|Unable to connect to|Could not connect to"
     r"|Cannot initiate the connection to)[^\n]*"
 )
+# Of http and of file. A suite without support moves away, and mirrors keep its lists.
+_GONE = re.compile(r"\b404\b|File not found|No such file")
 _NETWORK_HINT = "check the network and the proxy, or name a kernel by its path"
 _NO_DEBIAN_HINT = "use --kernel host, or the path of a kernel image or .deb"
 
@@ -305,12 +307,14 @@ def _apt_failed(command: list[str], log: str) -> InfrastructureError:
     # An Err line has the reason; what apt concludes from it can mislead ("no Release file").
     reasons = [line for kind in ("Err:", "E:") for line in messages if line.startswith(kind)]
     reason = re.sub(r"^(Err:\S+|E:) +", "", reasons[0]) if reasons else "it gave no reason"
+    verb = next((word for word in ("update", "download") if word in command), "")
     hint = _NETWORK_HINT
     if "No space left" in log:
         hint = "free some space, or move the cache with LSMETER_CACHE"
     elif "NO_PUBKEY" in log or "not signed" in log:
         hint = "install a newer debian-archive-keyring, or name a kernel by its path"
-    verb = next((word for word in ("update", "download") if word in command), "")
+    elif verb == "download" and _GONE.search(reason):
+        hint = "the archive lists it and has no such file: lsmeter kernel find names others"
     what = f"{command[0]} {verb}".strip()
     return InfrastructureError(f"{what} failed: {reason}", hint=hint, log_tail=messages)
 
