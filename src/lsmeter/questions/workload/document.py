@@ -52,11 +52,12 @@ from lsmeter.tables.model import (
     Tone,
     Value,
 )
-from lsmeter.tables.values import change, first_of, many
+from lsmeter.tables.values import change, first_of, many, percent
 
 NAME = "lsmeter-workloads"
 VERSION = 2
 _MOST_HOOKS = 12
+_DIFFERENT_WORK = 0.05  # of hook calls
 _COUNTS = (HOOK_CALLS, AVC_LOOKUPS, AVC_MISSES)
 _COVERS = (
     "Kernel instructions of the service's tasks, of interrupts and softirqs (the network of {}) "
@@ -252,7 +253,28 @@ def _answer(found: Workloads, baseline: str) -> Iterator[str]:
 def _doubts(compared: Sequence[Compared]) -> Iterator[Item]:
     """Say for each setup what is not resolved."""
     for setup, mine in grouped((item.tested.place.setup, item) for item in compared).items():
-        yield from (Item(text, tone=Tone.WARNING) for text in _unresolved(mine, setup))
+        said = (*_unresolved(mine, setup), *_different_work(mine, setup))
+        yield from (Item(text, tone=Tone.WARNING) for text in said)
+
+
+def _different_work(compared: Sequence[Compared], setup: str) -> Iterator[str]:
+    """Name benchmarks in which hooks are called more or less often than under the baseline.
+
+    A module makes hooks dearer; how often they are called is what the guest did. Segments and
+    acknowledgements of TCP come as sender and receiver take turns, which any cost moves.
+    """
+    for item in compared:
+        before, after = item.baseline.in_hooks(), item.tested.in_hooks()
+        calls = math.fsum(before.values())
+        share = math.fsum(after.values()) / calls - 1 if calls else 0.0
+        if abs(share) <= _DIFFERENT_WORK:
+            continue
+        most = max(before | after, key=lambda name: abs(after.get(name, 0) - before.get(name, 0)))
+        yield (
+            f"{setup}, {item.tested.benchmark.id}: the guest did different work: hook calls "
+            f"{percent(share)}, {most} {before.get(most, 0):,.0f} to {after.get(most, 0):,.0f} a "
+            f"{item.tested.unit}; the overhead includes that"
+        )
 
 
 def _unresolved(compared: Sequence[Compared], setup: str) -> Iterator[str]:
