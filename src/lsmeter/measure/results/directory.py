@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from pathlib import Path
@@ -196,24 +196,37 @@ def read_manifest(path: Path) -> Manifest:
     return found
 
 
-def read_run(path: Path) -> RunData:
-    """Read a whole run; boots that were never made or are damaged are no results, and are named.
+def _planned(
+    manifest: Manifest, choose: Callable[[Manifest], Collection[str]] | None
+) -> tuple[dict[BootId, None], str]:
+    """Return the boots to look at, and what part of the run they are ("": all of it)."""
+    # Each once: two setups of one definition are one cell, and no boot may count twice.
+    every = dict.fromkeys(manifest.boots)
+    if choose is None:
+        return every, ""
+    chosen = choose(manifest)
+    planned = {boot: None for boot in every if boot.cell_hash in chosen}
+    return planned, "" if len(planned) == len(every) else " ".join(sorted(chosen))
 
-    Boots that an earlier parser has read are read again from their raw results.
+
+def read_run(path: Path, choose: Callable[[Manifest], Collection[str]] | None = None) -> RunData:
+    """Read a run; boots that were never made or are damaged are no results, and are named.
+
+    choose names the cells, by hash, whose boots are looked at; None: of all. Boots that an earlier
+    parser has read are read again from their raw results.
     """
     shown = ""
     if path.is_file():  # that was packed
         path, shown = unpacked(path), str(path)
     manifest = read_manifest(path)
-    # Each once: two setups of one definition are one cell, and no boot may count twice.
-    planned = dict.fromkeys(manifest.boots)
+    planned, part = _planned(manifest, choose)
     there = [boot for boot in planned if (boot_folder(path, boot) / BOOT_FILE).exists()]
     present = frozenset(there)
     jobs = [(boot_folder(path, boot), boot) for boot in there]
     many = len(there) >= MANY
     if many:
         said = read_plain(path / MANIFEST_FILE)
-        found = read_many(jobs, manifest, Path(shown or path), said)
+        found = read_many(jobs, manifest, Path(shown or path), said, part)
     else:
         found = read_each(jobs, manifest)
     limit, readings = _MAX_READINGS[many], 0

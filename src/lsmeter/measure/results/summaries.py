@@ -16,7 +16,7 @@ import multiprocessing
 import os
 import signal
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -182,15 +182,20 @@ def read_each(jobs: Sequence[Job], manifest: Manifest) -> Iterator[ReadBoot | Da
 
 
 def read_many(
-    jobs: Sequence[Job], manifest: Manifest, run: Path, of: bytes
+    jobs: Sequence[Job], manifest: Manifest, run: Path, said: bytes, of: str = ""
 ) -> Iterator[ReadBoot | DamagedResultError]:
-    """Read the boots of a run in their order; `of` is what its manifest.json holds."""
+    """Read boots of a run in their order; `said` is what its manifest.json holds.
+
+    of says which part of the run they are ("": all of it): each part has a file of its own, and
+    looks into that of the whole.
+    """
     reader = Reader(manifest, {cell.hash: cell for cell in manifest.cells})
-    home = cache_dir() / "summaries" / digest_of(bytes(run.resolve()))[:32]
-    made_by = f"{__version__} {PARSER} {_code()} {digest_of(of)}"
+    whole, home = (_home(run, part) for part in ("", of))
+    made_by = f"{__version__} {PARSER} {_code()} {digest_of(said)}"
     head = digest_of(made_by.encode()).encode()
-    known = _load(home, head)
     keys = [_key(job) for job in jobs]
+    known = _load(home, head)
+    known |= _load(whole, head, {*keys} - known.keys()) if of else {}
     before = frozenset(known)
     lacking = [job for job, key in zip(jobs, keys, strict=True) if key not in before]
     made, held = _summaries(reader, lacking), _Held({}, {})
@@ -213,7 +218,13 @@ def read_many(
         if kept is not None and kept.keys() != before:
             _save(home, head, kept)
         elif spoilt:
-            home.unlink()  # they are made anew
+            for path in {home, whole}:
+                path.unlink(missing_ok=True)  # they are made anew
+
+
+def _home(run: Path, of: str) -> Path:
+    name = bytes(run.resolve()) + f" {of}".encode() * bool(of)
+    return cache_dir() / "summaries" / digest_of(name)[:32]
 
 
 def _code() -> str:
@@ -257,17 +268,17 @@ def _start_process() -> None:
     gc.disable()  # as there: it would look through the costs that are known
 
 
-def _load(home: Path, head: bytes) -> dict[bytes, bytes]:
-    """Return the summaries that are kept, by the names of their boots."""
+def _load(home: Path, head: bytes, only: Collection[bytes] | None = None) -> dict[bytes, bytes]:
+    """Return the summaries that are kept, by the names of their boots: all, or only these."""
     found: dict[bytes, bytes] = {}
-    with suppress(OSError):
-        data = home.read_bytes()
-        at = len(head) if data.startswith(head) else len(data)
-        while at < len(data):
-            begin = at + _KEY_BYTES + _SIZE_BYTES
-            end = begin + int.from_bytes(data[at + _KEY_BYTES : begin], "little")
-            found[data[at : at + _KEY_BYTES]] = data[begin:end]
-            at = end
+    with suppress(OSError), home.open("rb") as file:
+        ours = file.read(len(head)) == head
+        while ours and (entry := file.read(_KEY_BYTES + _SIZE_BYTES)):
+            key, size = entry[:_KEY_BYTES], int.from_bytes(entry[_KEY_BYTES:], "little")
+            if only is None or key in only:
+                found[key] = file.read(size)
+            else:
+                file.seek(size, os.SEEK_CUR)
     return found
 
 

@@ -55,11 +55,12 @@ def report(
     from lsmeter.measure.results.directory import read_run
     from lsmeter.questions.cells.verify import damage_code, verification
     from lsmeter.questions.cost.document import document_of
-    from lsmeter.questions.cost.narrow import narrowed
+    from lsmeter.questions.cost.narrow import chosen_cells, narrowed
 
     studies = studies_of(beside)
-    run = run or the_latest()
-    data = anonymous(read_run(run)) if nameless else read_run(run)
+    wanted = partial(chosen_cells, setups=setup or (), baseline=baseline)
+    data = read_run(run or the_latest(), None if verify else wanted)
+    data = anonymous(data) if nameless else data
     if verify:
         document, code = verification(data)
         show(document)

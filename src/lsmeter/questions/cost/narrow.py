@@ -11,7 +11,23 @@ from lsmeter.core.errors import UsageError
 from lsmeter.core.registry import unknown
 from lsmeter.measure.experiment.select import select_benchmarks
 from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.results.manifest import Manifest
 from lsmeter.measure.tasks import cost_tasks
+
+
+def chosen_cells(manifest: Manifest, setups: Sequence[str], baseline: str | None) -> set[str]:
+    """Return the hashes of the cells of these setups (none: of all), and of the baseline."""
+    base, chosen = _chosen(manifest, setups, baseline)
+    return {cell.hash for cell in manifest.cells if cell.place.setup in {*chosen, base}}
+
+
+def _chosen(
+    manifest: Manifest, setups: Sequence[str], baseline: str | None
+) -> tuple[str, set[str]]:
+    """Return the baseline, and the setups that are compared with it."""
+    measured = tuple(dict.fromkeys(cell.place.setup for cell in manifest.cells))
+    base = _measured(baseline, measured, "--baseline") if baseline else manifest.baseline_setup
+    return base, {_measured(name, measured, "--setup") for name in setups} or {*measured}
 
 
 def narrowed(
@@ -23,11 +39,10 @@ def narrowed(
     left out. UsageError for a name that the run does not have.
     """
     manifest = run.manifest
-    measured = tuple(dict.fromkeys(cell.place.setup for cell in manifest.cells))
-    base = _measured(baseline, measured, "--baseline") if baseline else manifest.baseline_setup
-    chosen = {_measured(name, measured, "--setup") for name in setups} or {*measured}
-    cells = tuple(cell for cell in manifest.cells if cell.place.setup in {*chosen, base})
-    kept = {cell.hash for cell in cells}
+    measured = {cell.place.setup for cell in manifest.cells}
+    base, chosen = _chosen(manifest, setups, baseline)
+    kept = chosen_cells(manifest, setups, baseline)
+    cells = tuple(cell for cell in manifest.cells if cell.hash in kept)
     compares = {cell.task.name for cell in cells} <= cost_tasks()
     suites = {item.suite for item in manifest.benchmarks}
     kinds = select_benchmarks(
@@ -42,7 +57,7 @@ def narrowed(
     ):
         verb = "is" if left == 1 else "are"
         notes += [f"{left} of the run's {of} {word} {verb} left out"] if left else []
-    left_out = {*measured} - chosen - {base}  # what could not be measured at all stays a problem
+    left_out = measured - chosen - {base}  # what could not be measured at all stays a problem
     problems, damaged = (
         tuple(item for item in found if item.setup not in left_out)
         for found in (manifest.problems, run.damaged)
