@@ -11,14 +11,15 @@
 bool disk_none(const char *filesystem);
 
 /*
- * Put what the image /fs.img holds on a RAM disk, unless that is done or `filesystem` needs none.
+ * Put what the image /fs.img holds on the disk, unless that is done or `filesystem` needs none.
  * The image lies in the initramfs: out of reach once the guest has another root.
  * On failure returns what failed, with errno; NULL otherwise.
  */
 const char *disk_fill(const char *filesystem);
 
 /*
- * Mount a file system of this type at `where`: tmpfs, overlay upon a tmpfs, or the RAM disk.
+ * Mount a file system of this type at `where`: tmpfs, overlay upon a tmpfs, or the disk:
+ * that of null_blk, whose requests take time, or of brd.
  * Returns as disk_fill.
  */
 const char *disk_mount(const char *filesystem, const char *where);

@@ -143,6 +143,38 @@ def test_what_fails_under_load_loses_its_own_benchmark(lsmeter: Lsmeter) -> None
     assert {name: TOLD[name] for name in said if TOLD[name] not in said[name]} == {}, said
 
 
+DISK = """\
+title = "a disk read, past all caches"
+unit = "job"
+disk_us = 12000
+[[benchmarks]]
+operation = "read"
+title = "20 requests"
+units = 1
+client = ["/usr/bin/sh", "-c", "%s"]
+"""
+READS = (
+    "d=/sys/block/nullb0/stat; now() { read -r n _ _ _ _ _ _ _ _ b _ <$d; date +%s%3N; };"
+    " t=$(now); now >/dev/null; m=$n c=$b; dd if=/dev/nullb0 of=/dev/null bs=4096 count=20"
+    " iflag=direct 2>/dev/null; u=$(now); now >/dev/null;"
+    " echo units=1 failed=0 disk_requests=$((n - m)) disk_busy_ms=$((b - c)) took_ms=$((u - t))"
+)
+
+
+def test_requests_of_a_disk_take_guest_time_and_no_instruction(lsmeter: Lsmeter) -> None:
+    (lsmeter.home / "disk.toml").write_text(DISK % READS)
+    words = ("--suite", "./disk.toml", "--filesystem", "ext4", "--setup", "capability")
+    done = lsmeter("run", *words, "--boots", "1", "--run-dir", "disk")
+    assert done.code == 0, done.err + done.out
+    (found,) = json.loads(lsmeter("report", "disk", "--format", "json").out)["benchmarks"]
+    said, figures = found["boots"][0]["client"], found["boots"][0]["figures"]
+    assert said["disk_requests"] == 20
+    assert 240 <= said["took_ms"] <= 300
+    assert said["disk_busy_ms"] >= 0.9 * 240
+    # Each waits three million instructions long.
+    assert figures["kernel"] < 1_000_000
+
+
 @pytest.mark.parametrize(
     ("suite", "benchmark"),
     [

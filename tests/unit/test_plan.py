@@ -14,7 +14,7 @@ from lsmeter.core.model import Conditions, Image, Sampling
 from lsmeter.core.model.arch import X86_64
 from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.measure.experiment.options import build_experiment
-from lsmeter.measure.experiment.plan import Plan, baseline_name, make_plan
+from lsmeter.measure.experiment.plan import Plan, baseline_name, make_plan, modules_for
 from lsmeter.measure.experiment.select import split_workloads
 from lsmeter.measure.tasks import find_task
 from tests.unit.model_builders import benchmark, cell, kernel
@@ -114,15 +114,51 @@ def test_what_is_done_before_each_reading_is_done_to_one_copy() -> None:
 
 def loaded(setup: str, workload: str, **conditions: int) -> Plan:
     """Return the plan of one setup, and its baseline, with a workload."""
-    data = {"suites": [workload], "setups": [setup], "conditions": conditions}
+    filesystem = "ext4" if load_workload(workload).workload.disk_us else "tmpfs"
+    named = {"suites": [workload], "setups": [setup], "filesystems": [filesystem]}
+    data = {**named, "conditions": conditions}
     whole = build_experiment({**data, "baseline": "capability"}, where="test")
     ((experiment, offer),) = split_workloads(whole, ())
     assert offer is not None
-    needs = (*WORKLOAD_NEEDS, *parse_setup(setup).needs_config)
+    disk = ("EXT4_FS", "BLK_DEV_NULL_BLK")
+    needs = (*WORKLOAD_NEEDS, *disk, *parse_setup(setup).needs_config)
     image = Image("servers", Path("image"), "0" * 64)
     images = {offer.workload.image: image, "policy": image}
     options, programs = dict.fromkeys(needs, "y"), dict.fromkeys(["lsmeter-bpf"], "0" * 64)
-    return make_plan(experiment, [kernel(**options)], offer, {}, ["tmpfs"], images, programs)
+    known = ["tmpfs", "ext4"]
+    return make_plan(experiment, [kernel(**options)], offer, {}, known, images, programs)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"filesystems": ["tmpfs"]}, "--filesystem tmpfs: the workload fileserver-disk needs one"),
+        ({"filesystems": ["ext4"], "client": "guest"}, "look at its disk"),
+    ],
+)
+def test_a_workload_with_a_disk_is_run_where_it_is(words: dict[str, Any], said: str) -> None:
+    asked = build_experiment({"suites": ["fileserver-disk"], **words}, where="test")
+    with pytest.raises(UsageError, match=said):
+        list(split_workloads(asked, ()))
+
+
+def test_a_kernel_without_the_disk_of_a_workload_is_told() -> None:
+    asked = {"suites": ["fileserver-disk"], "filesystems": ["ext4"], "setups": ["capability"]}
+    ((experiment, offer),) = split_workloads(build_experiment(asked, where="test"), ())
+    assert offer is not None
+    assert "null_blk" in modules_for([experiment])
+    image = {"servers": Image("servers", Path("image"), "0" * 64)}
+    options = dict.fromkeys((*WORKLOAD_NEEDS, "EXT4_FS", "BLK_DEV_RAM"), "y")
+
+    def planned(**more: str) -> Plan:
+        of = [kernel(**options, **more)]
+        return make_plan(experiment, of, offer, {}, ["ext4"], image)
+
+    assert planned(BLK_DEV_NULL_BLK="m").cells
+    lacking = planned()
+    assert not lacking.cells
+    assert "ext4 cannot be measured" in lacking.problems[0].title
+    assert lacking.problems[0].title.endswith("built without CONFIG_BLK_DEV_NULL_BLK")
 
 
 @pytest.mark.parametrize(

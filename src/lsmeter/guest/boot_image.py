@@ -10,7 +10,7 @@ from pathlib import Path
 from lsmeter.core.model import Cell, KernelModule
 from lsmeter.core.model.arch import ARCHES
 from lsmeter.core.model.commands import Command
-from lsmeter.core.model.filesystems import FILESYSTEMS
+from lsmeter.core.model.filesystems import FILESYSTEMS, RAM_DISK, SLOW_DISK
 from lsmeter.core.model.suites import suite_modules
 from lsmeter.guest.filesystem import disk_image, size_mib
 from lsmeter.guest.given import TREE, given
@@ -70,7 +70,7 @@ def _wanted_modules(cell: Cell) -> tuple[KernelModule, ...]:
     wanted = {*FILESYSTEMS[cell.filesystem].modules, *cell.setup.modules}
     wanted |= set(suite_modules(cell.suite))
     if size_mib(cell):
-        wanted.add("brd")
+        wanted.add(_disk(cell)[0])
     if cell.image:
         workload = cell.task.workload
         arch = ARCHES[cell.kernel.arch]
@@ -84,10 +84,21 @@ def _wanted_modules(cell: Cell) -> tuple[KernelModule, ...]:
     return tuple(module for module in cell.kernel.modules if module.name in wanted)
 
 
+def _disk(cell: Cell) -> tuple[str, str]:
+    """Return the module of the disk that a guest works on, and its parameters."""
+    workload = cell.task.workload
+    if not workload or not workload.disk_us:
+        return RAM_DISK, f"rd_nr=1 rd_size={size_mib(cell) << 10}"  # one RAM disk, as its image
+    # One request at a time, which ends by a timer (irqmode=2).
+    queue = "submit_queues=1 hw_queue_depth=1 irqmode=2"
+    took = f"completion_nsec={1000 * workload.disk_us}"
+    return SLOW_DISK, f"nr_devices=1 gb=1 bs=512 memory_backed=1 {queue} {took}"
+
+
 def make_request(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> Request:
     """Return what the probe is asked to do in the boot with this seed; pure."""
     timed = find_instrument(cell.instrument).ticks
-    loaded = {"brd": f"rd_nr=1 rd_size={size_mib(cell) << 10}"}  # one RAM disk, as its image
+    loaded = dict([_disk(cell)])
     request = Request(
         suite=cell.suite,
         benchmarks=boot_order(cell.benchmarks, seed),

@@ -229,6 +229,36 @@ def test_only_guests_of_workloads_load_what_their_task_names() -> None:
     assert len(make_request(bare, 1).modules) == 2
 
 
+@pytest.mark.parametrize(
+    ("workload", "loaded"),
+    [
+        ("web", [("brd", "rd_nr=1 rd_size=327680")]),
+        ("fileserver-disk", [("configfs", ""), ("null_blk", "completion_nsec=12000000")]),
+    ],
+)
+def test_a_disk_is_a_ram_disk_or_one_whose_requests_take_time(
+    workload: str, loaded: list[tuple[str, str]]
+) -> None:
+    modules = tuple(
+        KernelModule(name, Path(name), "0" * 64, depends=("configfs",) * (name == "null_blk"))
+        for name in ("brd", "configfs", "null_blk")
+    )
+    of = load_workload(workload).workload
+    task = Task("workload", workload=of)
+    names = tuple(batch.benchmark for batch in of.batches)
+    made = replace(
+        cell("capability"),
+        filesystem="ext4",
+        task=task,
+        benchmarks=names,
+        kernel=replace(kernel("6.1"), modules=modules),
+    )
+    found = make_request(made, 1).modules
+    assert [path for path, _ in found] == [f"/modules/{name}.ko" for name, _ in loaded]
+    assert all(wanted in said for (_, said), (_, wanted) in zip(found, loaded, strict=True))
+    assert not make_request(replace(made, filesystem="tmpfs"), 1).modules
+
+
 def samples(*said: str) -> Samples:
     return Samples(STATIC, BenchmarkStatus.OK, values=(1,) * len(said), said=said)
 

@@ -72,6 +72,7 @@ class _File(_Table):
     origin: _Text = "lsmeter"
     memory_mib: int = Field(512, ge=256, le=1472)  # with the image, below QEMU's hole at 3 GiB
     settle_ms: int = Field(40, ge=0, le=10_000)
+    disk_us: int = Field(0, ge=0, le=100_000)
     warmup: int = Field(1, ge=1, le=1000)
     batches: int = Field(4, ge=2, le=1000)
     place: Annotated[tuple[_Name, ...], Field(max_length=8, strict=False)] = ()
@@ -146,6 +147,7 @@ def _offer(name: str, table: _File, path: Path) -> Offer:
         image=_image(path, table.image),
         memory_mib=table.memory_mib,
         settle_ms=table.settle_ms,
+        disk_us=table.disk_us,
         place=table.place,
         services=tuple(Service(**item.model_dump()) for item in table.services),
         denials=tuple(Denial(**item.model_dump()) for item in table.checks),

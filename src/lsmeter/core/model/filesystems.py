@@ -2,7 +2,8 @@
 """The file systems that guests work on: an entry says all that one needs; frozen, without I/O.
 
 The probe (probe/init/disk.c) knows two by name, which need no disk: tmpfs, and overlay upon it. Any
-other is mounted from a RAM disk with the image that its program makes on this host.
+other is mounted from a disk with the image that its program makes on this host: a RAM disk, or one
+whose requests take guest time.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+RAM_DISK, SLOW_DISK = "brd", "null_blk"  # kernel modules
+DISK_OPTIONS = {RAM_DISK: "BLK_DEV_RAM", SLOW_DISK: "BLK_DEV_NULL_BLK"}
 UUID = "6c736d65-7465-4000-8000-000000000001"  # of every image: rules of IMA name it
 
 

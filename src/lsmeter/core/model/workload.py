@@ -58,7 +58,8 @@ class Workload:
     """Services, and the batches of units that they are asked for.
 
     place names what is copied to the file system of the experiment, settle_ms is how long work
-    that was put off may take after each batch.
+    that was put off may take after each batch. disk_us is how long a request of the disk of that
+    file system takes, one after the other; 0: it is a RAM disk.
     """
 
     name: str
@@ -71,3 +72,4 @@ class Workload:
     denials: tuple[Denial, ...]
     batches: tuple[Batch, ...]
     client: Client = "namespace"
+    disk_us: int = 0

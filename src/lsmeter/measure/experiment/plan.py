@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from lsmeter.catalogue.setups import one_each, parse_setup
-from lsmeter.catalogue.workloads import Offer, is_workload
+from lsmeter.catalogue.workloads import Offer, is_workload, load_workload
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Benchmark, BootId, Cell, Conditions, Image, Kernel, Problem, Setup
 from lsmeter.core.model.arch import ARCHES, MEMORY_DISK
 from lsmeter.core.model.cell import AS_IT_RUNS
-from lsmeter.core.model.filesystems import FILESYSTEMS
+from lsmeter.core.model.filesystems import DISK_OPTIONS, FILESYSTEMS, RAM_DISK, SLOW_DISK
 from lsmeter.core.model.setup import again
 from lsmeter.core.model.suites import suite_modules
 from lsmeter.core.registry import unknown
@@ -86,7 +86,9 @@ def make_plan(  # noqa: PLR0913, PLR0917
     problems: list[Problem] = []
     skipped: list[Problem] = []
     for kernel in kernels:
-        problems += _without_filesystem(kernel, experiment.filesystems)
+        lacking = _lacking(kernel, experiment.filesystems, _disk(offer))
+        problems += _without_filesystem(kernel, lacking)
+        there = [name for name in experiment.filesystems if name not in lacking]
         for named in (*setups, *control):
             setup = as_running(named) if kernel.runs else named
             if not kernel.runs and is_dac(kernel) != (setup.lsms == ()):
@@ -109,7 +111,7 @@ def make_plan(  # noqa: PLR0913, PLR0917
             facts = {**identity, **{name: (programs or {})[name] for name in programs_of(setup)}}
             facts |= {"again": setup.name} if named in control else {}
             identity_facts = tuple(sorted(facts.items()))
-            made = _cells(experiment, kernel, setup, benchmarks, identity_facts, image)
+            made = _cells(experiment, there, kernel, setup, benchmarks, identity_facts, image)
             cells += (_loaded(cell, offer, experiment) for cell in made) if offer else made
     problems.extend(_without_kernel(setups, [item for item in kernels if not item.runs]))
     lost = (*problems, *skipped)
@@ -143,6 +145,7 @@ def image_of(experiment: Experiment, offer: Offer) -> str:
 def modules_for(experiments: Iterable[Experiment]) -> tuple[str, ...]:
     """Return the kernel modules that guests need besides those that all may need."""
     asked = tuple(experiments)
+    suites = [name for item in asked for name in item.suites]
     loaded = [item for item in asked if any(map(is_workload, item.suites))]
     linked = any(item.client == "guest" for item in loaded)
     names = dict.fromkeys(name for item in asked for name in item.filesystems)
@@ -151,8 +154,9 @@ def modules_for(experiments: Iterable[Experiment]) -> tuple[str, ...]:
         *(find_task("workload").modules if loaded else ()),
         *chain.from_iterable(find_task(item.task).modules for item in asked),
         *(("virtio_net",) if linked else ()),
+        *(_disk(load_workload(name)) for name in {*suites} if is_workload(name)),
         *chain.from_iterable(FILESYSTEMS[name].modules for name in names if name in FILESYSTEMS),
-        *chain.from_iterable(suite_modules(name) for item in asked for name in item.suites),
+        *chain.from_iterable(map(suite_modules, suites)),
         *chain.from_iterable(setup.modules for setup in setups),
     )
 
@@ -226,26 +230,31 @@ def _missing(kernel: Kernel, setup: Setup, kind: TaskKind, *, has_image: bool) -
     return (*missing_options(kernel, needed), *sorted(files))
 
 
-def _lacks(kernel: Kernel, filesystem: str) -> str:
-    """Name what `kernel` is known to lack for a file system; "" if that is nothing."""
-    if kernel.runs:
-        return ""  # the machine has it mounted, or has not
-    needed = FILESYSTEMS[filesystem]
-    lacking = missing_options(kernel, needed.options)
-    disk = missing_options(kernel, ["BLK_DEV_RAM"] if needed.on_disk else ())
-    one_of = " or ".join(lacking) if len(lacking) == len(needed.options) else ""
-    return " and ".join(filter(None, (one_of, *disk)))
+def _disk(offer: Offer | None) -> str:
+    """Return the module of the disk that guests work on."""
+    return SLOW_DISK if offer and offer.workload.disk_us else RAM_DISK
 
 
-def _without_filesystem(kernel: Kernel, filesystems: Iterable[str]) -> list[Problem]:
+def _lacking(kernel: Kernel, filesystems: Iterable[str], disk: str) -> dict[str, str]:
+    """Name what `kernel` is known to lack for each file system, or for the disk that it lies on."""
+    found = {}
+    for name in () if kernel.runs else filesystems:  # the machine has it mounted, or has not
+        needed = FILESYSTEMS[name]
+        lacking = missing_options(kernel, needed.options)
+        without = missing_options(kernel, [DISK_OPTIONS[disk]] if needed.on_disk else ())
+        one_of = " or ".join(lacking) if len(lacking) == len(needed.options) else ""
+        found[name] = " and ".join(filter(None, (one_of, *without)))
+    return {name: why for name, why in found.items() if why}
+
+
+def _without_filesystem(kernel: Kernel, lacking: Mapping[str, str]) -> list[Problem]:
     """Name the file systems that a kernel was built without."""
     return [
         Problem(
-            f"{name} cannot be measured on {kernel.name}: the kernel was built without {lacking}",
+            f"{name} cannot be measured on {kernel.name}: the kernel was built without {why}",
             kernel=kernel.name,
         )
-        for name in filesystems
-        if (lacking := _lacks(kernel, name))
+        for name, why in lacking.items()
     ]
 
 
@@ -297,6 +306,7 @@ def _with_lsms(setup: Setup, names: str) -> Setup:
 
 def _cells(
     experiment: Experiment,
+    filesystems: Iterable[str],
     kernel: Kernel,
     setup: Setup,
     benchmarks: Sequence[Benchmark],
@@ -321,8 +331,7 @@ def _cells(
         )
         for copies in experiment.counted_copies
         for suite in experiment.suites
-        for filesystem in experiment.filesystems
-        if not _lacks(kernel, filesystem)
+        for filesystem in filesystems
         for user in experiment.users
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from lsmeter.catalogue.workloads import Offer, is_workload, load_workload, workload_names
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Benchmark
+from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.core.registry import unknown
 from lsmeter.measure.experiment.options import ConditionsTable, Experiment
 from lsmeter.measure.instruments import find_instrument
@@ -72,6 +73,7 @@ def _split(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
                     f"--client {experiment.client}: the suite {name} has no server",
                     hint="it runs in one guest: leave --client out",
                 )
+            _check_disk(experiment, offer)
             kind = find_instrument(experiment.instrument).workload_task
             kind = "visit" if experiment.client == "host" else kind
             alone = {
@@ -82,6 +84,24 @@ def _split(experiment: Experiment) -> Iterator[tuple[Experiment, Offer | None]]:
                 "conditions": _usual(experiment.conditions, kind),
             }
             yield experiment.model_copy(update=alone), offer
+
+
+def _check_disk(experiment: Experiment, offer: Offer) -> None:
+    """Refuse to run a workload with a disk of its own where there would be none."""
+    name = offer.workload.name
+    if not offer.workload.disk_us:
+        return
+    if experiment.client != "namespace":
+        raise UsageError(
+            f"--client {experiment.client}: clients of the workload {name} look at its disk",
+            hint="they run in the server's guest: leave --client out",
+        )
+    for word in experiment.filesystems:
+        if word in FILESYSTEMS and not FILESYSTEMS[word].on_disk:
+            raise UsageError(
+                f"--filesystem {word}: the workload {name} needs one on a disk",
+                hint="--filesystem ext4",
+            )
 
 
 def _usual(said: ConditionsTable, kind: str) -> ConditionsTable:

@@ -156,6 +156,7 @@ def _sections(
     if detail is not Detail.SHORT:
         tables = (
             *(_inside(measured), *_hooks(measured, baseline), _controls(measured, compared)),
+            *_disk(measured),
             *_once([item for item in found.once if item.place.beside == beside]),
         )
         yield Section(f"{suite} on {kernel}, {filesystem}: where from", tables=tables)
@@ -357,14 +358,28 @@ def _by_hook(measured: Sequence[Measured]) -> dict[str, tuple[float, float]]:
     }
 
 
+def _said(item: Measured, key: str, digits: int | None = None) -> float | None:
+    """Return what a client said of a batch, the mean over boots."""
+    found = [boot.client[key] for boot in item.boots if key in boot.client]
+    return round(_mean(found), digits) if len(found) == len(item.boots) else None
+
+
+def _disk(measured: Sequence[Measured]) -> Iterator[Table]:
+    """Show what the disk did whose requests take guest time, where there is one."""
+    fields = (
+        *(BENCHMARK, SETUP),
+        Field("requests", "requests", lambda item: _said(item, "disk_requests")),
+        Field("kib", "KiB", lambda item: _said(item, "disk_kib")),
+        Field("busy_pct", "busy, %", lambda item: _said(item, "disk_busy_pct", 1)),
+        Field("took_ms", "ms of guest time", lambda item: _said(item, "took_ms")),
+    )
+    found = [item for item in measured if _said(item, "disk_requests") is not None]
+    if found:
+        yield tabled("disk", "What the disk did in a batch, mean over boots", fields, found)
+
+
 def _controls(measured: Sequence[Measured], compared: Sequence[Compared]) -> Table:
     moved = {id(item.tested): item.user.overhead for item in compared if item.user}
-
-    def said(item: Measured, key: str) -> Value:
-        client = [boot.client for boot in item.boots]
-        known = all(key in each for each in client)
-        return round(sum(each[key] for each in client) / len(client)) if known else None
-
     fields = (
         *(BENCHMARK, SETUP),
         Field("user_insns", "user instructions", lambda item: round(item.mean(USER))),
@@ -373,8 +388,8 @@ def _controls(measured: Sequence[Measured], compared: Sequence[Compared]) -> Tab
         Field("clock_insns", "clock", lambda item: round(item.mean(CLOCK))),
         Field("cleanup_insns", "client's clean-up", lambda item: round(item.mean(CLEANUP))),
         Field("switches", "switches", lambda item: round(item.mean(SWITCHES), 1)),
-        Field("rate_per_s", "rate, emulated", lambda item: said(item, "rate_per_s")),
-        Field("p99_us", "99 % in us, emulated", lambda item: said(item, "p99_us")),
+        Field("rate_per_s", "rate, emulated", lambda item: _said(item, "rate_per_s")),
+        Field("p99_us", "99 % in us, emulated", lambda item: _said(item, "p99_us")),
     )
     title = "Controls: what no security module should change; emulated rates are not for comparison"
     return tabled("controls", title, fields, measured, fixed=2)
@@ -396,7 +411,7 @@ def _once(once: Sequence[Once]) -> Iterator[Table]:
         yield Table(f"once-{setup}", title, columns, tuple(rows))
 
 
-def _mean(values: Sequence[int]) -> float:
+def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 
 

@@ -33,7 +33,7 @@ KEPT_MODULES = (
     *("brd", "loop", "ext2", "ext4", "xfs", "btrfs", "overlay", "squashfs", "9p", "9pnet_virtio"),
     *("virtio_blk", "virtio_console", "virtio_mmio", "virtio_net", "virtio_pci", "virtio_rng"),
     *("nd_pmem", "nd_e820", "veth", "tun", "sctp", "xfrm_user", "af_key", "esp4", "esp6"),
-    *("authenc", "crypto_null", "nf_tables", "nft_objref", "of_pmem"),
+    *("authenc", "crypto_null", "nf_tables", "nft_objref", "of_pmem", "null_blk"),
 )
 
 
