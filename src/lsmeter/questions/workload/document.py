@@ -261,8 +261,8 @@ def _doubts(compared: Sequence[Compared]) -> Iterator[Item]:
 def _different_work(compared: Sequence[Compared], setup: str) -> Iterator[str]:
     """Name benchmarks in which hooks are called more or less often than under the baseline.
 
-    A module makes hooks dearer; how often they are called is what the guest did. Segments and
-    acknowledgements of TCP come as sender and receiver take turns, which any cost moves.
+    A module makes hooks cost more; how often they are called is what the guest did. How many
+    segments and acknowledgements TCP sends depends on how sender and receiver take turns.
     """
     for item in compared:
         before, after = item.baseline.in_hooks(), item.tested.in_hooks()
