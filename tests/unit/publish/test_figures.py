@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lsmeter.core.model import Problem
-from lsmeter.core.model.conclusion import Number, Verdict
+from lsmeter.core.model.conclusion import Change, Number, Verdict
 from lsmeter.questions.cells.cells import cell_results
 from lsmeter.questions.publish import document
 from lsmeter.questions.publish.drawing import drawings, nice_ticks
@@ -71,6 +71,42 @@ def test_a_change_of_the_whole_cost_alone_is_found() -> None:
 def test_a_change_that_may_be_within_the_margin_is_none() -> None:
     later = replace(compared(1300), whole=change(BASE, 1320, 15.0))
     assert make_site([point("6.1.1-1", 1300), point("6.12.1-1", 0, found=later)]).steps == ()
+
+
+def mean(baseline: float, value: float, low: float, high: float) -> Change:
+    made = change(baseline, value)
+    return replace(
+        made, low=low, high=high, overhead_low=low / baseline, overhead_high=high / baseline
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # unlink depth=1 with the BPF LSM, 7.2.9 and 7.2.11: -6.6 % and +10.8 %.
+        (mean(6168.8, 5760.7, -1089.5, 273.3), mean(5808.9, 6437.7, -51.5, 1309.2)),
+        # open depth=4 with SELinux, 6.12.100 and 6.12.101: an event in the baseline's readings.
+        (mean(4311.3, 5337.0, 1025.7, 1386.0), mean(3951.0, 5336.0, 1385.0, 1385.0)),
+    ],
+)
+def test_chance_in_a_mean_is_no_change(before: Change, after: Change) -> None:
+    sides = [replace(compared(1300), mean=item, whole=None) for item in (before, after)]
+    points = [point(version, 0, found=item) for version, item in zip(VERSIONS, sides, strict=False)]
+    assert make_site(points).steps == ()
+    # Without chance it is one.
+    sure = replace(sides[1], mean=change(after.baseline_value, after.baseline_value + 4000))
+    (step,) = make_site([points[0], point(VERSIONS[1], 0, found=sure)]).steps
+    assert step.number is Number.MEAN
+
+
+def test_the_number_that_changed_for_certain_is_told() -> None:
+    """Landlock's open in 7.3: -319 instructions of each call, and one event less in the mean."""
+    first, then = compared(1700), compared(1600)
+    loose = mean(BASE, 1850, 700, 850)
+    found = [replace(first, mean=loose), replace(then, mean=change(BASE, 1600))]
+    points = [point(version, 0, found=item) for version, item in zip(VERSIONS, found, strict=False)]
+    (step,) = make_site(points).steps
+    assert (step.number, step.points) == (Number.TYPICAL, pytest.approx(-0.1))
 
 
 def test_numbers_that_do_not_exist_are_no_change() -> None:
