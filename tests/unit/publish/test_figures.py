@@ -87,6 +87,7 @@ def mean(baseline: float, value: float, low: float, high: float) -> Change:
         (mean(6168.8, 5760.7, -1089.5, 273.3), mean(5808.9, 6437.7, -51.5, 1309.2)),
         # open depth=4 with SELinux, 6.12.100 and 6.12.101: an event in the baseline's readings.
         (mean(4311.3, 5337.0, 1025.7, 1386.0), mean(3951.0, 5336.0, 1385.0, 1385.0)),
+        (mean(4311.3, 6182.0, 1870.7, 2231.0), mean(3951.0, 6186.0, 2235.0, 2235.0)),
     ],
 )
 def test_chance_in_a_mean_is_no_change(before: Change, after: Change) -> None:

@@ -367,7 +367,7 @@ def _is_beyond(item: OverheadChange, margin: float) -> bool:
     less of it in per cent.
     """
     first, then = (getattr(side, item.number.value) for side in (item.before, item.after))
-    added = _gap(first.low, first.high, then.low, then.high) > 0
+    added = _gap(first.low, first.high, then.low, then.high) > margin * first.baseline_value
     return _least(item) > margin and (added or item.number is Number.TYPICAL)
 
 
