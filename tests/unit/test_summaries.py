@@ -17,6 +17,7 @@ from lsmeter.measure.results.directory import write_manifest as write
 from lsmeter.measure.results.reading import ReadBoot
 from lsmeter.questions.cost.build import compare_runs, make_report
 from lsmeter.questions.cost.document import report_document
+from lsmeter.questions.cost.narrow import narrowed
 from lsmeter.tables.model import Detail
 
 MAIN = Path(__file__).parents[2] / "examples/main.lsmeter"
@@ -141,3 +142,13 @@ def test_a_part_is_read_by_the_summaries_of_the_whole(
     kept.write_bytes(data[: len(data) // 4])
     assert read_run(run.path, lambda _: {one}).boots == part.boots
     assert read_run(run.path).boots == whole.boots
+
+
+def test_a_setup_that_shares_its_cells_with_another_is_left_out(main: RunData) -> None:
+    """Two setups of one definition have cells of one hash, and are two all the same."""
+    cells = main.manifest.cells
+    twin = next(cell for cell in cells if cell.place.setup == "selinux")
+    other = replace(twin, place=replace(twin.place, setup="mine"))
+    both = replace(main, manifest=replace(main.manifest, cells=(*cells, other)))
+    found = narrowed(both, ["selinux"], (), None).manifest.cells
+    assert {cell.place.setup for cell in found} == {"capability", "selinux"}

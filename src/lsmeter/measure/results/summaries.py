@@ -275,6 +275,8 @@ def _load(home: Path, head: bytes, only: Collection[bytes] | None = None) -> dic
         ours = file.read(len(head)) == head
         while ours and (entry := file.read(_KEY_BYTES + _SIZE_BYTES)):
             key, size = entry[:_KEY_BYTES], int.from_bytes(entry[_KEY_BYTES:], "little")
+            if size > _MOST_BYTES:
+                break
             if only is None or key in only:
                 found[key] = file.read(size)
             else:

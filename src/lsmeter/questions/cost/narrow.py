@@ -41,8 +41,8 @@ def narrowed(
     manifest = run.manifest
     measured = {cell.place.setup for cell in manifest.cells}
     base, chosen = _chosen(manifest, setups, baseline)
-    kept = chosen_cells(manifest, setups, baseline)
-    cells = tuple(cell for cell in manifest.cells if cell.hash in kept)
+    cells = tuple(cell for cell in manifest.cells if cell.place.setup in {*chosen, base})
+    kept = {cell.hash for cell in cells}
     compares = {cell.task.name for cell in cells} <= cost_tasks()
     suites = {item.suite for item in manifest.benchmarks}
     kinds = select_benchmarks(
