@@ -10,8 +10,9 @@ from pathlib import Path
 from lsmeter.core.model import Cell, KernelModule
 from lsmeter.core.model.arch import ARCHES
 from lsmeter.core.model.commands import Command
-from lsmeter.core.model.filesystems import FILESYSTEMS, RAM_DISK, SLOW_DISK
+from lsmeter.core.model.filesystems import FILESYSTEMS, RAM_DISK
 from lsmeter.core.model.suites import suite_modules
+from lsmeter.core.model.workload import disk_module
 from lsmeter.guest.filesystem import disk_image, size_mib
 from lsmeter.guest.given import TREE, given
 from lsmeter.guest.initramfs import archive, base
@@ -87,12 +88,13 @@ def _wanted_modules(cell: Cell) -> tuple[KernelModule, ...]:
 def _disk(cell: Cell) -> tuple[str, str]:
     """Return the module of the disk that a guest works on, and its parameters."""
     workload = cell.task.workload
-    if not workload or not workload.disk_us:
-        return RAM_DISK, f"rd_nr=1 rd_size={size_mib(cell) << 10}"  # one RAM disk, as its image
+    module = disk_module(workload)
+    if workload is None or module == RAM_DISK:
+        return module, f"rd_nr=1 rd_size={size_mib(cell) << 10}"  # one RAM disk, as its image
     # One request at a time, which ends by a timer (irqmode=2).
     queue = "submit_queues=1 hw_queue_depth=1 irqmode=2"
     took = f"completion_nsec={1000 * workload.disk_us}"
-    return SLOW_DISK, f"nr_devices=1 gb=1 bs=512 memory_backed=1 {queue} {took}"
+    return module, f"nr_devices=1 gb=1 bs=512 memory_backed=1 {queue} {took}"
 
 
 def make_request(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> Request:

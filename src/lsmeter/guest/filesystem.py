@@ -3,7 +3,7 @@ r"""Makes the file system that a guest works on, as an image with its zeros left
 
 An image is kept in the cache, packed with a checksum; of ext2 and ext4 it is the same, byte for
 byte, for the same version of mke2fs.
-Its format, which the probe unpacks onto a RAM disk: the 8 bytes `lsmext1\n`, the size of the
+Its format, which the probe unpacks onto a disk: the 8 bytes `lsmext1\n`, the size of the
 whole image and the number of extents (64 bits each, little-endian), then for each extent its
 offset and its size (the same) and its bytes.
 """

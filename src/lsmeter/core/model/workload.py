@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from lsmeter.core.model.filesystems import RAM_DISK, SLOW_DISK
+
 Words = tuple[str, ...]
 # Where the client runs: in a network namespace of the server's guest, in a guest of its own that a
 # link joins to it, or beside the server without a network between them. Or on a host of its own,
@@ -73,3 +75,8 @@ class Workload:
     batches: tuple[Batch, ...]
     client: Client = "namespace"
     disk_us: int = 0
+
+
+def disk_module(workload: Workload | None) -> str:
+    """Return the kernel module of the disk that guests work on."""
+    return SLOW_DISK if workload and workload.disk_us else RAM_DISK

@@ -18,9 +18,10 @@ from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Benchmark, BootId, Cell, Conditions, Image, Kernel, Problem, Setup
 from lsmeter.core.model.arch import ARCHES, MEMORY_DISK
 from lsmeter.core.model.cell import AS_IT_RUNS
-from lsmeter.core.model.filesystems import DISK_OPTIONS, FILESYSTEMS, RAM_DISK, SLOW_DISK
+from lsmeter.core.model.filesystems import DISK_OPTIONS, FILESYSTEMS
 from lsmeter.core.model.setup import again
 from lsmeter.core.model.suites import suite_modules
+from lsmeter.core.model.workload import disk_module
 from lsmeter.core.registry import unknown
 from lsmeter.measure.experiment.options import Experiment
 from lsmeter.measure.experiment.running import as_running, why_unsupported
@@ -86,7 +87,7 @@ def make_plan(  # noqa: PLR0913, PLR0917
     problems: list[Problem] = []
     skipped: list[Problem] = []
     for kernel in kernels:
-        lacking = _lacking(kernel, experiment.filesystems, _disk(offer))
+        lacking = _lacking(kernel, experiment.filesystems, offer)
         problems += _without_filesystem(kernel, lacking)
         there = [name for name in experiment.filesystems if name not in lacking]
         for named in (*setups, *control):
@@ -154,7 +155,7 @@ def modules_for(experiments: Iterable[Experiment]) -> tuple[str, ...]:
         *(find_task("workload").modules if loaded else ()),
         *chain.from_iterable(find_task(item.task).modules for item in asked),
         *(("virtio_net",) if linked else ()),
-        *(_disk(load_workload(name)) for name in {*suites} if is_workload(name)),
+        *(disk_module(load_workload(name).workload) for name in suites if is_workload(name)),
         *chain.from_iterable(FILESYSTEMS[name].modules for name in names if name in FILESYSTEMS),
         *chain.from_iterable(map(suite_modules, suites)),
         *chain.from_iterable(setup.modules for setup in setups),
@@ -230,14 +231,9 @@ def _missing(kernel: Kernel, setup: Setup, kind: TaskKind, *, has_image: bool) -
     return (*missing_options(kernel, needed), *sorted(files))
 
 
-def _disk(offer: Offer | None) -> str:
-    """Return the module of the disk that guests work on."""
-    return SLOW_DISK if offer and offer.workload.disk_us else RAM_DISK
-
-
-def _lacking(kernel: Kernel, filesystems: Iterable[str], disk: str) -> dict[str, str]:
+def _lacking(kernel: Kernel, filesystems: Iterable[str], offer: Offer | None) -> dict[str, str]:
     """Name what `kernel` is known to lack for each file system, or for the disk that it lies on."""
-    found = {}
+    found, disk = {}, disk_module(offer.workload if offer else None)
     for name in () if kernel.runs else filesystems:  # the machine has it mounted, or has not
         needed = FILESYSTEMS[name]
         lacking = missing_options(kernel, needed.options)

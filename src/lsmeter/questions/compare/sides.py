@@ -49,7 +49,8 @@ class OverheadChange:
     number: Number = Number.TYPICAL
 
     @property
-    def _sides(self) -> tuple[Change, Change]:
+    def sides(self) -> tuple[Change, Change]:
+        """The number in either run."""
         first, then = (getattr(item, self.number.value) for item in (self.before, self.after))
         return first, then
 
@@ -62,7 +63,7 @@ class OverheadChange:
     @property
     def overheads(self) -> tuple[float, float]:
         """The overhead in either run, of the same number."""
-        first, then = self._sides
+        first, then = self.sides
         return first.overhead, then.overhead
 
     @property
@@ -74,18 +75,18 @@ class OverheadChange:
     @property
     def difference(self) -> float:
         """The difference of what the setup costs."""
-        first, then = self._sides
+        first, then = self.sides
         return then.difference - first.difference
 
     @property
     def points_bounds(self) -> tuple[float, float]:
         """The bounds of `points`."""
-        return _between(*((x.overhead, x.overhead_low, x.overhead_high) for x in self._sides))
+        return _between(*((x.overhead, x.overhead_low, x.overhead_high) for x in self.sides))
 
     @property
     def difference_bounds(self) -> tuple[float, float]:
         """The bounds of `difference`."""
-        return _between(*((x.difference, x.low, x.high) for x in self._sides))
+        return _between(*((x.difference, x.low, x.high) for x in self.sides))
 
     @property
     def repeats(self) -> bool:

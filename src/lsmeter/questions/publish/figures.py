@@ -356,7 +356,7 @@ def _least(item: OverheadChange) -> float:
 
     A site has thousands of pairs: 5 % of them differ by chance beyond the error of a difference.
     """
-    first, then = (getattr(side, item.number.value) for side in (item.before, item.after))
+    first, then = item.sides
     return _gap(first.overhead_low, first.overhead_high, then.overhead_low, then.overhead_high)
 
 
@@ -366,7 +366,7 @@ def _is_beyond(item: OverheadChange, margin: float) -> bool:
     An event in a few readings of the baseline makes its mean larger, and the same that a setup adds
     less of it in per cent.
     """
-    first, then = (getattr(side, item.number.value) for side in (item.before, item.after))
+    first, then = item.sides
     added = _gap(first.low, first.high, then.low, then.high) > margin * first.baseline_value
     return _least(item) > margin and (added or item.number is Number.TYPICAL)
 

@@ -265,11 +265,11 @@ def _different_work(compared: Sequence[Compared], setup: str) -> Iterator[str]:
     segments and acknowledgements TCP sends depends on how sender and receiver take turns.
     """
     for item in compared:
-        before, after = item.baseline.in_hooks(), item.tested.in_hooks()
-        calls = math.fsum(before.values())
-        share = math.fsum(after.values()) / calls - 1 if calls else 0.0
+        calls = item.baseline.mean(HOOK_CALLS)
+        share = item.tested.mean(HOOK_CALLS) / calls - 1 if calls else 0.0
         if abs(share) <= _DIFFERENT_WORK:
             continue
+        before, after = item.baseline.in_hooks(), item.tested.in_hooks()
         most = max(before | after, key=lambda name: abs(after.get(name, 0) - before.get(name, 0)))
         yield (
             f"{setup}, {item.tested.benchmark.id}: the guest did different work: hook calls "
