@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import product
+from pathlib import Path
 
 from lsmeter.core.model.conclusion import Comparison, Number
-from lsmeter.questions.publish.figures import Graph, Origin, Parts, Point, Release, Site, make_site
+from lsmeter.questions.publish.figures import Graph, Origin, Point, Release, Site, make_site
+from lsmeter.questions.publish.hooks import KnownParts, Parts, move_hooks
 from tests.unit.model_builders import change
 from tests.unit.report import builders
 
@@ -26,10 +29,11 @@ def compared(value: float, depth: int = 1, operation: str = "open") -> Compariso
     return replace(item, whole=change(BASE, value), mean=None)
 
 
-def parts(**hooks: float) -> dict[Number, Parts]:
+def parts(of: Point, **hooks: float) -> KnownParts:
     """Build parts of which each hook's instructions are in a function of its name."""
     found = Parts(hooks, {(name, f"do_{name}"): insns for name, insns in hooks.items()})
-    return dict.fromkeys(Number, found)
+    assert of.trees is not None
+    return {(of.trees, of.found.place, of.found.benchmark.id): dict.fromkeys(Number, found)}
 
 
 def point(
@@ -42,7 +46,7 @@ def point(
     compiler: str = "gcc-12",
     created: str = "2026-11-25T10:00:00+00:00",
     found: Comparison | None = None,
-    hooks: dict[str, float] | None = None,
+    traced: bool = False,
 ) -> Point:
     item = found or compared(value, depth, operation)
     graph = Graph(
@@ -50,8 +54,8 @@ def point(
         *(1, "exact", "insns"),
     )
     origin = Origin("run", created, "lsmeter run", "11" * 8, "22" * 8, 0.01, TOOLS)
-    made = {} if hooks is None else parts(**hooks)
-    return Point(graph, release(version, compiler), item, origin, made)
+    trees = Path(f"{version}-{setup}") if traced else None
+    return Point(graph, release(version, compiler), item, origin, trees)
 
 
 def line(values: Iterable[float], **more: object) -> Iterator[Point]:
@@ -62,16 +66,18 @@ def line(values: Iterable[float], **more: object) -> Iterator[Point]:
 
 def site(kernels: int = 4, setups: int = 5, benchmarks: int = 3) -> Site:
     """Build a site whose overheads change now and then."""
-    return make_site(
-        point(
+    points, known = [], KnownParts()
+    for kernel, number, depth in product(range(kernels), range(setups), range(1, benchmarks + 1)):
+        moved = 30.0 * (kernel // 3) * (number == 1)
+        made = point(
             f"6.{kernel // 5}.{kernel}-1",
-            BASE + 200 + 40 * number + 30 * (kernel // 3) * (number == 1),
+            BASE + 200 + 40 * number + moved,
             setup=f"setup-{number}",
             depth=depth,
             operation=("open", "stat")[depth % 2],
-            hooks={"security_inode_permission": 30.0 * (kernel // 3) * (number == 1)},
+            traced=True,
         )
-        for kernel in range(kernels)
-        for number in range(setups)
-        for depth in range(1, benchmarks + 1)
-    )
+        points.append(made)
+        known |= parts(made, security_inode_permission=moved)
+    found = make_site(points)
+    return replace(found, steps=move_hooks(found.steps, known))

@@ -4,21 +4,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from lsmeter.core.errors import GuestError, InfrastructureError, UsageError
 from lsmeter.core.groups import grouped
-from lsmeter.core.model import BenchmarkStatus, Boot, BootStatus, Problem, Round, Samples
+from lsmeter.core.model import BenchmarkStatus, Boot, BootStatus, Place, Problem, Round, Samples
 from lsmeter.measure.results.boots import read_output
 from lsmeter.measure.results.directory import RunData, read_run
 from lsmeter.measure.results.manifest import ManifestCell
 from lsmeter.measure.tasks import find_task
 from lsmeter.measure.tasks.attribute import ATTRIBUTION, MARKER_INSNS
 from lsmeter.questions.attribution.cost import Cost, Kept, combined, whole_cost
-from lsmeter.questions.attribution.profile import Profile, Region, Tree, parse_profile
+from lsmeter.questions.attribution.profile import Profile, Region, Tree, parse_profile, regions_of
 from lsmeter.questions.cells.cells import CellResult, cell_results
 from lsmeter.statistics.estimate import BootReadings
 from lsmeter.statistics.whole import seen_rounds
@@ -71,23 +72,34 @@ def load_run(path: Path) -> tuple[RunData, tuple[AttributedCell, ...], tuple[Pro
     return run, cells, problems
 
 
-def run_cells(run: RunData) -> tuple[tuple[AttributedCell, ...], tuple[Problem, ...]]:
+def run_cells(
+    run: RunData, wanted: Mapping[Place, Container[str]] | None = None
+) -> tuple[tuple[AttributedCell, ...], tuple[Problem, ...]]:
     """Read the attribution of a run that was read; empty when it was made without.
 
     A boot whose attribution is damaged or missing is left out, and so is a benchmark of which the
-    plugin missed something: each is named by a Problem.
+    plugin missed something: each is named by a Problem. wanted: benchmarks by cell; of others
+    nothing is read, and no damage found.
     """
     profiles: dict[tuple[str, int], Profile] = {}
     problems: dict[Problem, None] = {}
     for cell in run.manifest.cells:
-        if find_task(cell.task.name).plugin != ATTRIBUTION:
+        traced = find_task(cell.task.name).plugin == ATTRIBUTION
+        if not traced or (wanted is not None and cell.place not in wanted):
             continue
+        names = None if wanted is None else wanted[cell.place]
         where = cell.place.kernel, cell.place.setup
         for boot in filter(lambda boot: boot.status.usable, run.boots_of(cell)):
             title = f"{cell.place.setup} on {cell.place.kernel}: boot {boot.index}: "
+            places = {
+                place: samples
+                for place, samples in enumerate(boot.samples)
+                if names is None or samples.benchmark in names
+            }
+            regions = None if names is None else frozenset(chain(*map(regions_of, places)))
             try:
-                found = _profile(run.folder(boot))
-                profile, faults = _without_faults(found, boot)
+                found = _profile(run.folder(boot), regions)
+                profile, faults = _without_faults(found, boot, places)
             except (InfrastructureError, GuestError) as error:
                 # What is not what was written is a problem of the run already.
                 if not any(item.title.startswith(title) for item in run.damaged):
@@ -102,19 +114,22 @@ def run_cells(run: RunData) -> tuple[tuple[AttributedCell, ...], tuple[Problem, 
     return tuple(_cell(result, profiles) for result in results), tuple(problems)
 
 
-def _profile(folder: Path) -> Profile:
+def _profile(folder: Path, regions: frozenset[int] | None) -> Profile:
     data = read_output(folder, OUTPUT)
     if data is None:
         raise InfrastructureError("what the plugin counted is missing")
-    return _parsed(data, str(folder / OUTPUT))
+    return _parsed(data, str(folder / OUTPUT), regions)
 
 
 @lru_cache(maxsize=64)  # a rule and a report of one run read the same trees, which take long
-def _parsed(data: bytes, where: str) -> Profile:
-    return parse_profile(data.decode("ascii", errors="replace"), where=where)
+def _parsed(data: bytes, where: str, regions: frozenset[int] | None) -> Profile:
+    text = data.decode("ascii", errors="replace")
+    return parse_profile(text, where=where, regions=regions)
 
 
-def _without_faults(profile: Profile, boot: Boot) -> tuple[Profile, tuple[str, ...]]:
+def _without_faults(
+    profile: Profile, boot: Boot, places: Mapping[int, Samples]
+) -> tuple[Profile, tuple[str, ...]]:
     """Return a profile with the regions that can be used, and a line for each that cannot.
 
     GuestError when nothing can be used.
@@ -126,15 +141,15 @@ def _without_faults(profile: Profile, boot: Boot) -> tuple[Profile, tuple[str, .
         said.append(f"{many(profile.refused_samples, 'sample')} found no room in the plugin")
     if boot.status is BootStatus.OK and not profile.whole:
         said.append("the plugin's output has no end")
-    bad = dict(_bad_regions(profile, boot))
+    bad = dict(_bad_regions(profile, places))
     # Whole costs have a reason of their own why there is none.
     kept = tuple(item for item in profile.regions if item.sum or item.id not in bad)
     return replace(profile, regions=kept), (*said, *bad.values())
 
 
-def _bad_regions(profile: Profile, boot: Boot) -> Iterator[tuple[int, str]]:
+def _bad_regions(profile: Profile, places: Mapping[int, Samples]) -> Iterator[tuple[int, str]]:
     """Yield each region that is not as it must be, by its number."""
-    for place, samples in enumerate(boot.samples):
+    for place, samples in places.items():
         if samples.status is not BenchmarkStatus.OK or not samples.values:
             continue
         if missed := _fault(profile.region(place), len(samples.values)):

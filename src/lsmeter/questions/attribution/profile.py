@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -120,10 +120,13 @@ class Profile:
 
         That is its windows, and what whole windows and short ones left to be done.
         """
-        windows, left, brief_left = (
-            self.region(first + benchmark) for first in (_WINDOWS, _LEFT, _BRIEF_LEFT)
-        )
+        _, windows, left, brief_left = map(self.region, regions_of(benchmark))
         return windows, left, brief_left
+
+
+def regions_of(benchmark: int) -> tuple[int, int, int, int]:
+    """Return the regions of the benchmark at this place of the boot: typical calls and cycles."""
+    return benchmark, _WINDOWS + benchmark, _LEFT + benchmark, _BRIEF_LEFT + benchmark
 
 
 class Context(StrEnum):
@@ -191,24 +194,25 @@ class _CutError(Exception):
     """The text ends inside of a block."""
 
 
-def parse_profile(text: str, *, where: str) -> Profile:
-    """Read a plugin's output; GuestError names the line that is wrong.
+def parse_profile(text: str, *, where: str, regions: Container[int] | None = None) -> Profile:
+    """Read a plugin's output, or these regions of it; GuestError names the line that is wrong.
 
     The text (`lsmeter help attribution`) is made of whole blocks. What follows the last one was
     being written when the guest was killed, and is passed over; anything else that is not as it
-    must be is an error, since half a call tree would give wrong numbers.
+    must be is an error, since half a call tree would give wrong numbers. Regions that are not asked
+    for are passed over unread: theirs are most of the text, and of the time.
     """
-    return _Reader(text, where).read()
+    return _Reader(text, where, regions).read()
 
 
 class _Reader:
     """Walks over the lines, and knows where it is for errors."""
 
-    def __init__(self, text: str, where: str) -> None:
+    def __init__(self, text: str, where: str, wanted: Container[int] | None) -> None:
         # What the last newline ends is whole; what follows it is not.
         end = text.rfind("\n") + 1
         self._text, self._rest = text[:end], text[end:]
-        self._where = where
+        self._where, self._wanted = where, wanted
         self._at = 0  # of what is not read yet
         self._functions: dict[tuple[str, str], Function] = {}
         self._known: dict[str, tuple[tuple[int, int], ...]] = {}  # events by their text
@@ -226,17 +230,22 @@ class _Reader:
                     if found[1] in tail:
                         raise self._wrong(f"{found[1]} is there twice")
                     tail[found[1]] = int(found[2])
-                else:
-                    region = self._region()
+                elif region := self._region():
                     regions[region.id] = region
         if whole and (self._rest or self._at < len(self._text)):
             raise self._wrong("text after the end", line=self._line() + 1)
         known = tuple(regions[key] for key in sorted(regions))
         return Profile(known, tail.get("stray", 0), tail.get("refused", 0), whole)
 
-    def _region(self) -> Region:
+    def _region(self) -> Region | None:
         header = map(int, self._need(_REGION).groups())
         region_id, samples, uncounted, damaged, aborted = header
+        if self._wanted is not None and region_id not in self._wanted:
+            self._at = self._text.find(f"\nend {region_id}\n", self._at - 1) + 1
+            if not self._at:
+                raise _CutError
+            self._need(_END)
+            return None
         totals: dict[int, int] = {}
         trees = []
         total, summed = None, 0

@@ -34,24 +34,23 @@ def publish(
     from lsmeter.core.model import Problem
     from lsmeter.core.storage import make_dir, output_dir, write_atomic
     from lsmeter.measure.results.directory import read_run
-    from lsmeter.questions.attribution.load import run_cells
     from lsmeter.questions.cells.cells import cell_results
     from lsmeter.questions.publish import document
     from lsmeter.questions.publish.figures import Point, find_points, make_site, name_releases
+    from lsmeter.questions.publish.hooks import name_hooks
     from lsmeter.questions.workload.figures import find_workloads
 
     points: list[Point] = []
     problems: list[Problem] = []
     for path in runs:
         run = read_run(path)
-        attributed, damaged = run_cells(run)
         results, loads = cell_results(run), find_workloads(run)
         services = [item.comparison for item in loads.compared]
-        points += find_points(run, results, attributed, services)
-        said = [*run.manifest.problems, *damaged, *loads.problems]
+        points += find_points(run, results, services)
+        said = [*run.manifest.problems, *loads.problems]
         said += [problem for item in results for problem in item.problems]
         problems.extend(name_releases(run.manifest, said))
-    made = make_site(points, problems)
+    made = name_hooks(make_site(points, problems))
     if not made.points:
         raise UsageError(
             f"{runs[0]}: nothing to publish: no setup is compared with a baseline",

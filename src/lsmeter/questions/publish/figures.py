@@ -12,10 +12,10 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from pathlib import Path
 
 from debian.debian_support import Version
 
@@ -26,16 +26,12 @@ from lsmeter.core.model.conclusion import Change, Comparison, Number, Verdict
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import Manifest
-from lsmeter.questions.attribution.account import Account, run_accounts
-from lsmeter.questions.attribution.explain import Explanation
-from lsmeter.questions.attribution.load import AttributedCell
+from lsmeter.measure.tasks import find_task
+from lsmeter.measure.tasks.attribute import ATTRIBUTION
 from lsmeter.questions.cells.cells import CellResult, within_run
 from lsmeter.questions.compare.sides import OverheadChange
 from lsmeter.questions.gate.judge import Moved
-from lsmeter.sources.kernels.functions import base_name
 
-_LEAST_INSNS = 0.5  # of a hook's change that is named
-_Key = TypeVar("_Key")
 _LATER = (Number.WHOLE, Number.TYPICAL, Number.MEAN)  # of two that decided as often
 
 
@@ -116,22 +112,17 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Parts:
-    """Instructions that a setup adds, by hook ("" outside of hooks) and by function in it."""
-
-    hooks: Mapping[str, float]
-    functions: Mapping[tuple[str, str], float]
-
-
-@dataclass(frozen=True)
 class Point:
-    """One setup's overhead on one benchmark and one build; parts by number, where attributed."""
+    """One setup's overhead on one benchmark and one build.
+
+    trees: the run that has call trees of both sides; None where the point was made without.
+    """
 
     graph: Graph
     release: Release
     found: Comparison
     origin: Origin
-    parts: Mapping[Number, Parts] = field(default_factory=dict)
+    trees: Path | None = None
 
     def change(self, number: Number) -> Change | None:
         """Return a number of the comparison, None where it has none that is finite."""
@@ -145,8 +136,8 @@ class Point:
 class Step:
     """An overhead that changed by more than the margin from one release to a later one.
 
-    moved: the hook whose cost changed most; None where a side has no attribution. beside: what
-    else differs between the two, so that the kernel need not be the cause.
+    moved: the hook whose cost changed most; None where a side has no call trees, or they were not
+    read. beside: what else differs between the two, so that the kernel need not be the cause.
     """
 
     before: Point
@@ -154,8 +145,8 @@ class Step:
     number: Number
     points: float  # difference of the overheads: 0.01 is one percentage point
     difference: float  # of what the setup adds, in the graph's unit
-    moved: Moved | None
     beside: tuple[str, ...] = ()
+    moved: Moved | None = None
 
 
 @dataclass(frozen=True)
@@ -196,26 +187,22 @@ class Site:
 
 
 def find_points(
-    run: RunData,
-    results: Sequence[CellResult],
-    attributed: Sequence[AttributedCell],
-    services: Iterable[Comparison] = (),
+    run: RunData, results: Sequence[CellResult], services: Iterable[Comparison] = ()
 ) -> Iterator[Point]:
-    """Give the points of a run: of its cells, those with call trees also, and of its services."""
+    """Give the points of a run: of its cells and of its services."""
     manifest = run.manifest
     releases = {kernel.name: release_of(kernel) for kernel in manifest.kernels}
-    accounts = {item.place: item for item in run_accounts(attributed, manifest.baseline_setup)}
-    cells = {cell.place: cell.hash for cell in manifest.cells}
+    cells = {cell.place: cell for cell in manifest.cells}
     for item in (*within_run(manifest, results), *services):
         if item.benchmark.control:
             continue
-        hashes = (cells[item.place], cells[item.baseline])
+        sides = cells[item.place], cells[item.baseline]
+        traced = all(find_task(cell.task.name).plugin == ATTRIBUTION for cell in sides)
         release = releases[item.place.kernel]
-        made = (run.name, manifest.created, manifest.command)
-        tools = _tools_of(manifest, release.arch)
-        origin = Origin(*made, *hashes, manifest.margin, tools)
-        parts = _parts_of(accounts.get(item.place), item.benchmark.id)
-        yield Point(_graph(manifest, item, release.arch), release, item, origin, parts)
+        made = (run.name, manifest.created, manifest.command, sides[0].hash, sides[1].hash)
+        origin = Origin(*made, manifest.margin, _tools_of(manifest, release.arch))
+        graph = _graph(manifest, item, release.arch)
+        yield Point(graph, release, item, origin, run.path if traced else None)
 
 
 def name_releases(manifest: Manifest, problems: Iterable[Problem]) -> Iterator[Problem]:
@@ -265,36 +252,20 @@ def _graph(manifest: Manifest, item: Comparison, arch: str) -> Graph:
     )
 
 
-def _parts_of(account: Account | None, benchmark: str) -> dict[Number, Parts]:
-    if account is None:
-        return {}
-    typical = account.typical.benchmarks.get(benchmark)
-    kinds = {Number.TYPICAL: typical, Number.MEAN: typical}
-    kinds[Number.WHOLE] = account.whole.benchmarks.get(benchmark)
-    return {number: _parts(found) for number, found in kinds.items() if found is not None}
-
-
-def _parts(found: Explanation) -> Parts:
-    hooks = grouped((item.hook, item.difference_insns) for item in found.hooks)
-    changes = [(item.hook, base_name(item.function), item) for item in found.changes]
-    functions = grouped(((hook, name), item.difference_insns) for hook, name, item in changes)
-    outside = found.outside_inline_insns + found.outside_deferred_insns
-    sums = {name: math.fsum(insns) for name, insns in hooks.items()}
-    return Parts({**sums, "": outside}, {key: math.fsum(v) for key, v in functions.items()})
-
-
 def make_site(points: Iterable[Point], problems: Iterable[Problem] = ()) -> Site:
     """Put points into lines, and find where they changed.
 
-    Of two points of one build the one that was measured later counts; where the two do not agree
-    that is a problem.
+    Of two points of one build the one that was measured later counts, of equal ones that with call
+    trees; where the two do not agree that is a problem.
     """
     said = list(dict.fromkeys(problems))
     kept: dict[tuple[Graph, Release], Point] = {}
     for point in sorted(points, key=lambda item: item.origin.created):
         key = point.graph, point.release
-        if key in kept and point.graph.instrument == "exact":
-            said += _disagreement(kept[key], point)
+        if (known := kept.get(key)) and point.graph.instrument == "exact":
+            said += _disagreement(known, point)
+            if known.trees and not point.trees and _is_equal(known, point):
+                continue
         kept[key] = point
     by_graph = grouped((graph, point) for (graph, _), point in kept.items())
     lines = tuple(
@@ -307,6 +278,10 @@ def make_site(points: Iterable[Point], problems: Iterable[Problem] = ()) -> Site
     steps.sort(key=lambda step: step.after.release.order, reverse=True)
     updated = max((point.origin.created for point in kept.values()), default="")
     return Site(tuple(releases), lines, tuple(steps), tuple(said), updated)
+
+
+def _is_equal(first: Point, then: Point) -> bool:
+    return all(first.change(number) == then.change(number) for number in Number)
 
 
 def _disagreement(first: Point, then: Point) -> Iterator[Problem]:
@@ -346,9 +321,8 @@ def find_step(before: Point, after: Point) -> Step | None:
     most = max(certain, key=_least)
     if _least(most) <= _least(certain[0]) + margin:
         most = certain[0]
-    moved = _moved(before.parts.get(most.number), after.parts.get(most.number))
     values = (most.number, most.points, most.difference)
-    return Step(before, after, *values, moved, tuple(_beside(before, after)))
+    return Step(before, after, *values, tuple(_beside(before, after)))
 
 
 def _least(item: OverheadChange) -> float:
@@ -373,25 +347,6 @@ def _is_beyond(item: OverheadChange, margin: float) -> bool:
 
 def _gap(low: float, high: float, then_low: float, then_high: float) -> float:
     return max(then_low - high, low - then_high, 0.0)
-
-
-def _moved(before: Parts | None, after: Parts | None) -> Moved | None:
-    """Return the hook, or what is outside of hooks, that changed most, with its function."""
-    if before is None or after is None:
-        return None
-    hooks = _differences(before.hooks, after.hooks)
-    hook = max(hooks, key=lambda name: abs(hooks[name]), default="")
-    if abs(hooks.get(hook, 0.0)) < _LEAST_INSNS:
-        return None
-    functions = _differences(before.functions, after.functions)
-    inside = {name: insns for (where, name), insns in functions.items() if where == hook}
-    function = max(inside, key=lambda name: abs(inside[name]), default="")
-    return Moved(hook, hooks[hook], function, inside.get(function, 0.0))
-
-
-def _differences(before: Mapping[_Key, float], after: Mapping[_Key, float]) -> dict[_Key, float]:
-    keys = dict.fromkeys([*before, *after])
-    return {key: after.get(key, 0.0) - before.get(key, 0.0) for key in keys}
 
 
 def _beside(before: Point, after: Point) -> Iterator[str]:
