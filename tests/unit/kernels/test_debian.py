@@ -98,7 +98,10 @@ def test_debug_and_unsigned_packages_and_metapackages_are_passed_over(
     assert resolve("debian:6.1").version == "6.1.9-1"
 
 
-def test_a_newer_layout_is_put_together_from_its_packages(archive: Archive, tmp_path: Path) -> None:
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_newer_layout_is_put_together_from_its_packages(
+    archive: Archive, tmp_path: Path, *, whole: bool
+) -> None:
     abi, version = "7.2.3+deb14-cloud-amd64", "7.2.3-1"
     pool = archive.root / "pool"
     home = f"usr/lib/modules/{abi}"
@@ -116,11 +119,14 @@ def test_a_newer_layout_is_put_together_from_its_packages(archive: Archive, tmp_
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_bytes(data)
         wanted = depends if kind == "linux-image" else ""
-        archive.add("testing", deb(root, pool, f"{kind}-{abi}", version, depends=wanted))
+        package = deb(root, pool, f"{kind}-{abi}", version, depends=wanted)
+        if whole or kind != "linux-base":  # dropped from the archive with its source
+            archive.add("testing", package)
     kernel = resolve("debian:7.2")
     assert (kernel.release, kernel.version) == (abi, version)
-    assert kernel.config == {"HZ": "250"}
-    assert kernel.origin.endswith("from testing")
+    assert kernel.config == ({"HZ": "250"} if whole else {})
+    lacking = "; without its configuration and modules, not in the archive"
+    assert kernel.origin.endswith(f"from testing{'' if whole else lacking}")
 
 
 def test_the_cache_needs_no_archive(archive: Archive) -> None:

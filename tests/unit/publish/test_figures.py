@@ -226,6 +226,13 @@ def test_two_architectures_are_never_held_against_each_other(tmp_path: Path) -> 
     assert 'id="open-depth-1-arch-arm64"' in pages["op/file-open.html"]
 
 
+def test_a_build_that_two_suites_have_is_one() -> None:
+    first = point("6.1.1-1", 1300)
+    other = replace(first, release=replace(first.release, origin="bookworm-security"))
+    site = make_site([first, other])
+    assert (len(site.releases), site.points) == (1, 1)
+
+
 def test_two_builds_of_one_version_are_on_one_page() -> None:
     first, second = point("6.1.1-1", 1300), point("6.1.1-1", 1350)
     second = replace(second, release=replace(second.release, image_sha256="ef" * 32))

@@ -13,7 +13,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -41,7 +41,7 @@ class Release:
 
     name: str  # the package's version; without a package, what `uname -r` says
     release: str
-    origin: str
+    origin: str = field(compare=False)  # a build may be in two suites
     image_sha256: str
     compiler: str = ""  # gcc-12; "" where the configuration does not say
     arch: str = X86_64.name

@@ -190,7 +190,7 @@ def _cached(spec: str, modules: tuple[str, ...], *, fresh: bool) -> Kernel | Non
     if latest is None or (fresh and not 0 <= time.time() - latest.asked_s < apt.DAY_S):
         return None
     kernel = load(KERNELS.home / latest.entry, spec, modules)
-    return replace(kernel, origin=kernel.origin + latest.notice) if kernel else None
+    return _described(kernel, latest) if kernel else None
 
 
 def _only_cached(spec: str, request: Request) -> Kernel:
@@ -214,7 +214,13 @@ def _renew(spec: str, request: Request) -> Kernel:
     if not _is_build(spec):
         write_facts(_latest_path(spec), latest)
     kernel = loaded(KERNELS.home / latest.entry, spec, request.modules)
-    return replace(kernel, origin=kernel.origin + latest.notice)
+    return _described(kernel, latest)
+
+
+def _described(kernel: Kernel, latest: _Latest) -> Kernel:
+    # The archive drops packages of a superseded source before those that were signed from it.
+    lacking = "" if kernel.config else "; without its configuration and modules, not in the archive"
+    return replace(kernel, origin=kernel.origin + lacking + latest.notice)
 
 
 def _fetch(spec: str, request: Request) -> _Latest:
