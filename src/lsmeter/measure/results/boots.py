@@ -10,11 +10,15 @@ is that program's file.
 
 from __future__ import annotations
 
+import marshal
 import math
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from hashlib import sha256
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 
 import zstandard
@@ -34,6 +38,7 @@ from lsmeter.measure.results.documents import (
     read_document,
     read_plain,
     sealed,
+    validated_text,
 )
 from lsmeter.measure.results.samples import UnreadableError, read_values, write_values
 
@@ -74,6 +79,32 @@ class _Document:
 
 
 _DOCUMENT = TypeAdapter(_Document)
+
+
+class Rounds(tuple[Round, ...]):  # noqa: SLOT001  (it has room for what is worked out once)
+    """The windows of one benchmark in one boot; equal ones of several boots may be one object."""
+
+    @cached_property
+    def digest(self) -> bytes:
+        """What tells them from others; nothing where there are none."""
+        # As version 2 of marshal has it, what is equal has the same bytes.
+        return sha256(marshal.dumps([*map(_PARTS, self)], 2)).digest() if self else b""
+
+    @cached_property
+    def possible(self) -> bool:
+        """Whether a guest can have said so."""
+        taken = [one.taken for one in self if one.taken]
+        return (
+            all(0 <= i.loop <= i.bulk and i.operations > 0 and i.ticks >= 0 for i in self)
+            and min(chain.from_iterable(taken), default=0) >= 0
+            and len({*map(len, taken)}) <= 1
+        )
+
+
+_ROUNDS: TypeAdapter[tuple[Round, ...]] = TypeAdapter(tuple[Round, ...])
+_ROUNDS_BEGIN, _ROUNDS_END = b'"rounds":[', b'}],"detail":'  # as boot.json has them
+_PARTS = attrgetter("operations", "loop", "bulk", "ticks", "taken")
+_MOST_ROUNDS = 8192  # lists of windows that are remembered
 
 
 @dataclass(frozen=True)
@@ -130,7 +161,7 @@ def _files(
     }
     for name, data in outputs.items():
         files[f"{name}{OUTPUT_SUFFIX}"] = zstandard.compress(data)
-    samples = (with_readings(item, (), _rounds(item)) for item in boot.samples)
+    samples = (with_readings(item, (), rounds_of(item)) for item in boot.samples)
     light = replace(boot, samples=tuple(samples))
     digests = {name: digest_of(data) for name, data in files.items()}
     content = _DOCUMENT.dump_json(replace(document, boot=light, files=digests))
@@ -144,8 +175,10 @@ def with_readings(item: Samples, values: Sequence[int], rounds: Sequence[Round])
     return Samples(item.benchmark, item.status, values, *rest)
 
 
-def _rounds(item: Samples) -> tuple[Round, ...]:
-    return tuple(item.whole.rounds) if item.whole else ()
+def rounds_of(item: Samples) -> Rounds:
+    """Return the windows of a benchmark."""
+    rounds = item.whole.rounds if item.whole else ()
+    return rounds if isinstance(rounds, Rounds) else Rounds(rounds)
 
 
 def share_files(directory: Path, files: Mapping[str, bytes]) -> None:
@@ -185,7 +218,7 @@ def read_boot(directory: Path, asked: BootId) -> StoredBoot:
     Raises DamagedResultError that names the file that is not what was written.
     """
     path = directory / BOOT_FILE
-    found = read_as(_DOCUMENT, path, FORMAT, (VERSION,))
+    found = read_as(_DOCUMENT, path, FORMAT, (VERSION,), _parse)
     if found.parser and found.capture is None:
         raise DamagedResultError(path, "capture: it does not say how the guest ended")
     if found.capture and found.request is None:
@@ -201,7 +234,7 @@ def read_boot(directory: Path, asked: BootId) -> StoredBoot:
         raise DamagedResultError(directory / SAMPLES_FILE, str(error)) from None
     # The readings go back to the samples that they were taken from.
     samples = (
-        with_readings(item, values.get((item.benchmark, item.delay_ns), ()), _rounds(item))
+        with_readings(item, values.get((item.benchmark, item.delay_ns), ()), rounds_of(item))
         for item in boot.samples
     )
     boot = replace(boot, samples=tuple(samples))
@@ -212,6 +245,36 @@ def read_boot(directory: Path, asked: BootId) -> StoredBoot:
     return StoredBoot(boot, version, found.parser, capture, found.files, found.request)
 
 
+def _parse(data: bytes) -> _Document:
+    """Read boot.json as we write it, or raise ValueError.
+
+    Windows are nearly all of it. Exact boots mostly agree, so lists of windows are parsed apart,
+    and those of a text that was seen before are known.
+    """
+    rest, found, at = [], [], 0
+    while (begin := data.find(_ROUNDS_BEGIN, at)) >= 0:
+        begin += len(_ROUNDS_BEGIN)
+        end = begin if data.startswith(b"]", begin) else data.index(_ROUNDS_END, begin) + 1
+        rest.append(data[at:begin])
+        found.append(_known_rounds(data[begin:end]))
+        at = end
+    document = validated_text(_DOCUMENT, b"".join((*rest, data[at:])))
+    known = iter(found)
+    samples = tuple(
+        with_readings(item, item.values, next(known, ())) if item.whole else item
+        for item in document.boot.samples
+    )
+    if sum(item.whole is not None for item in samples) != len(found):
+        raise ValueError("windows that are of no benchmark")
+    return replace(document, boot=replace(document.boot, samples=samples))
+
+
+@lru_cache(_MOST_ROUNDS)
+def _known_rounds(text: bytes) -> Rounds:
+    found = validated_text(_ROUNDS, b"[%b]" % text)
+    return Rounds(found)
+
+
 def _impossible(boot: Boot) -> Iterator[str]:
     """Say what no guest can have said, and no type tells."""
     if not 0 <= boot.wall_s < math.inf or boot.index < 0:
@@ -219,13 +282,7 @@ def _impossible(boot: Boot) -> Iterator[str]:
     if any(min(item.runs, default=0) < 0 or not item.runs for item in boot.counts):
         yield "counts that cannot be"
     for item in boot.samples:
-        rounds = item.whole.rounds if item.whole else ()
-        taken = [one.taken for one in rounds if one.taken]
-        possible = [
-            0 <= one.loop <= one.bulk and one.operations > 0 and one.ticks >= 0 for one in rounds
-        ]
-        least = min(chain.from_iterable(taken), default=0)
-        if not all(possible) or least < 0 or len({*map(len, taken)}) > 1:
+        if not rounds_of(item).possible:
             yield f"{item.benchmark}: a window that cannot be"
         if item.failures < 0 or (item.delay_ns or 0) < 0:
             yield f"{item.benchmark}: a number below 0"

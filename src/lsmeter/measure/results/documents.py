@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -66,18 +66,30 @@ def read_document(path: Path, name: str, versions: tuple[int, ...]) -> dict[str,
     return _document(path, *_proved(path), name, versions)
 
 
-def read_as(kind: TypeAdapter[K], path: Path, name: str, versions: tuple[int, ...]) -> K:
+def read_as(
+    kind: TypeAdapter[K],
+    path: Path,
+    name: str,
+    versions: tuple[int, ...],
+    parse: Callable[[bytes], K],
+) -> K:
     """Read a JSON file of ours, as read_document does, as the type that it must be.
 
-    What is as it has to be becomes that type in one go; of anything else it is said what is wrong.
-    A float may still be infinite.
+    What is as it has to be becomes that type by `parse`; of anything else, which makes that raise
+    ValueError, it is said what is wrong. A float may still be infinite.
     """
     data, seal = _proved(path)
-    short = b"0" * (_MAX_DIGITS + 1) not in data.translate(_DIGITS)
-    if short and seal and seal[1].decode() == name and int(seal[2]) in versions:
-        with suppress(ValidationError):
-            return kind.validate_json(data, strict=True)
+    if seal and seal[1].decode() == name and int(seal[2]) in versions:
+        with suppress(ValueError):
+            return parse(data)
     return validated(kind, _document(path, data, seal, name, versions), path)
+
+
+def validated_text(kind: TypeAdapter[K], data: bytes) -> K:
+    """Return JSON as the type that it must be; ValueError, also for a number that is too long."""
+    if b"0" * (_MAX_DIGITS + 1) in data.translate(_DIGITS):
+        raise ValueError(f"a number of over {_MAX_DIGITS} digits")
+    return kind.validate_json(data, strict=True)
 
 
 def _proved(path: Path) -> tuple[bytes, re.Match[bytes] | None]:

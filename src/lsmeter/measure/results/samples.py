@@ -16,14 +16,14 @@ import resource
 import struct
 import subprocess
 import sys
-from array import array
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import chain
 from multiprocessing.util import Finalize
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import polars as pl
 
 MAX_VALUE = 1 << 53  # beyond it a float is not exact
@@ -33,7 +33,7 @@ _MAX_GROUPS, _MAX_NAME, _MAX_WHY = 100_000, 1000, 200
 _NO_LIMIT = 1 << 64  # what resource calls -1
 _SIZE = struct.Struct("<Q")
 
-Values = dict[tuple[str, int | None], tuple[int, ...]]  # by benchmark and delay
+Values = dict[tuple[str, int | None], Sequence[int]]  # by benchmark and delay
 
 
 class UnreadableError(Exception):
@@ -71,25 +71,31 @@ def write_values(groups: Iterable[tuple[str, Sequence[int], int | None]]) -> byt
 
 def read_values(data: bytes) -> Values:
     """Return the readings that a file holds."""
+    import numpy as np
+
+    from lsmeter.measure.results.column import Column
+
     child = start_reader()
     assert child.stdin and child.stdout  # noqa: S101, PT018  (pipes)
     try:
         child.stdin.write(_SIZE.pack(len(data)) + data)
         child.stdin.flush()
         head, size = json.loads(child.stdout.readline()), child.stdout.read(_SIZE.size)
-        values = array("Q", child.stdout.read(*_SIZE.unpack(size)))
+        values = np.frombuffer(child.stdout.read(*_SIZE.unpack(size)), "<i8")
     except (OSError, ValueError, struct.error):
         start_reader.cache_clear()
         _end(child)
         raise UnreadableError("the process that reads it ends") from None
     if isinstance(head, str):
         raise UnreadableError(head)
-    found: dict[tuple[str, int | None], list[array[int]]] = {}
+    found: dict[tuple[str, int | None], list[npt.NDArray[np.int64]]] = {}
     at = 0
     for name, delay_ns, count in head:
         found.setdefault((name, delay_ns), []).append(values[at : at + count])
         at += count
-    return {group: tuple(chain.from_iterable(parts)) for group, parts in found.items()}
+    # Mostly one part: no copy is made of it.
+    joined = {key: one[0] if len(one) == 1 else np.concatenate(one) for key, one in found.items()}
+    return {key: Column(each) for key, each in joined.items()}
 
 
 @cache

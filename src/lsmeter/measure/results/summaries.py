@@ -11,7 +11,6 @@ is kept once.
 from __future__ import annotations
 
 import gc
-import marshal
 import multiprocessing
 import os
 import signal
@@ -22,14 +21,12 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from hashlib import sha256
 from itertools import accumulate
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import zstandard
 from pydantic import TypeAdapter, ValidationError
 
@@ -38,7 +35,8 @@ from lsmeter.core.errors import InfrastructureError, LsmeterError
 from lsmeter.core.model import BenchmarkStatus, BootId, Round, Samples
 from lsmeter.core.storage import cache_dir, write_atomic
 from lsmeter.guest.conclude import PARSER
-from lsmeter.measure.results.boots import BOOT_FILE, with_readings
+from lsmeter.measure.results.boots import BOOT_FILE, rounds_of, with_readings
+from lsmeter.measure.results.column import Column
 from lsmeter.measure.results.documents import DamagedResultError, digest_of, read_plain
 from lsmeter.measure.results.manifest import Manifest, ManifestCell
 from lsmeter.measure.results.reading import ReadBoot, read_as_now
@@ -52,7 +50,6 @@ _KEY_BYTES, _SIZE_BYTES = 64, 4
 _MOST_BYTES = 64 << 20  # of a summary
 _NARROW = 1 << 31  # readings below it take half the room
 _MOST_COSTS = 100_000  # that a process which makes summaries remembers
-_PARTS = attrgetter("operations", "loop", "bulk", "ticks", "taken")
 _FLOATS = ("value", "error", "freedom", "in_line", "deferred", "deferred_error")
 _COST = attrgetter(*_FLOATS)
 _FLOAT_BYTES = 8
@@ -63,40 +60,6 @@ _KINDS: dict[bool, np.dtype[np.signedinteger[Any]]] = {
 }
 Job = tuple[Path, BootId]
 _Windows = Callable[[int], Callable[[], Sequence[Round]]]  # what reads those of a benchmark
-
-
-class Column(Sequence[int]):
-    """Readings as an array that cannot be changed, which a tuple of them is equal to."""
-
-    __slots__ = ("_array",)
-
-    def __init__(self, array: npt.NDArray[np.signedinteger[Any]]) -> None:
-        self._array = array
-
-    def __array__(
-        self, dtype: npt.DTypeLike | None = None, *, copy: bool | None = None
-    ) -> npt.NDArray[Any]:
-        """Return the array itself, where nothing else is asked for."""
-        return np.array(self._array, dtype=dtype, copy=copy)
-
-    def __len__(self) -> int:
-        return len(self._array)
-
-    @overload
-    def __getitem__(self, at: int) -> int: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[int, ...]: ...
-    def __getitem__(self, at: int | slice) -> int | tuple[int, ...]:
-        return tuple(self._array[at].tolist()) if isinstance(at, slice) else int(self._array[at])
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._array.tolist())
-
-    def __eq__(self, other: object) -> bool:
-        return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
 
 
 @dataclass(frozen=True)
@@ -294,13 +257,6 @@ def _save(home: Path, head: bytes, kept: dict[bytes, bytes]) -> None:
     write_atomic(home, b"".join((head, *parts)))
 
 
-def _digest(item: Samples) -> bytes:
-    """Return what tells the windows of a benchmark from others; nothing where there are none."""
-    rounds = item.whole.rounds if item.whole else ()
-    # As version 2 has it, what is equal has the same bytes.
-    return sha256(marshal.dumps([*map(_PARTS, rounds)], 2)).digest() if rounds else b""
-
-
 @cache
 def _costs_seen() -> dict[bytes, CycleCost]:
     """Return what this process knows of costs, by the digests of their windows."""
@@ -320,14 +276,16 @@ def _costs(samples: Sequence[Samples], digests: Sequence[bytes]) -> Iterator[Cyc
 
 def _encode(read: ReadBoot) -> bytes:
     samples = read.boot.samples
-    digests = [_digest(item) for item in samples]
+    digests = [rounds_of(item).digest for item in samples]
     operations: dict[tuple[int, ...], int] = {}
-    floats, wide, narrow = array("d"), array("q"), array("i")
+    floats = array("d")
+    readings: dict[bool, list[bytes]] = {False: [], True: []}
     shapes = []
     for item, cost in zip(samples, _costs(samples, digests), strict=True):
         rounds = item.whole.rounds if item.whole else ()
-        fits = max(item.values, default=0) < _NARROW
-        (narrow if fits else wide).extend(item.values)
+        values = np.asarray(item.values, _KINDS[False])
+        fits = bool(values.max(initial=0) < _NARROW)
+        readings[fits].append(values.astype(_KINDS[fits]).tobytes())
         place = None
         if cost is not None:
             floats.extend((*_COST(cost), *cost.windows))
@@ -335,12 +293,13 @@ def _encode(read: ReadBoot) -> bytes:
         plain = cost is not None and cost.plain
         shapes.append(_Shape(len(item.values), fits, len(rounds), place, plain))
     boot = replace(read.boot, samples=tuple(with_readings(item, (), ()) for item in samples))
-    sizes = len(floats), len(wide), len(narrow)
+    wide, narrow = (b"".join(readings[fits]) for fits in (False, True))
+    sizes = len(floats), len(wide) // 8, len(narrow) // 4
     head = _head().dump_json(
         _Head(replace(read, boot=boot), tuple(shapes), tuple(operations), sizes)
     )
-    arrays = (item.tobytes() for item in (floats, wide, narrow))
-    body = b"".join((len(head).to_bytes(_SIZE_BYTES, "little"), head, *arrays, *digests))
+    size = len(head).to_bytes(_SIZE_BYTES, "little")
+    body = b"".join((size, head, floats.tobytes(), wide, narrow, *digests))
     return zstandard.ZstdCompressor(write_checksum=True).compress(body)
 
 
