@@ -309,6 +309,7 @@ def test_all_that_changes_a_result_changes_the_hash() -> None:
         replace(base, sampling=Sampling(samples=11)),
         replace(base, benchmarks=("open depth=1",)),
         replace(base, identity=(("probe", "01"), ("qemu", "7.2"))),
+        replace(base, kernel=replace(base.kernel, config={"DAMON_STAT_ENABLED_DEFAULT": "y"})),
     ]
     assert len({item.hash for item in (base, *others)}) == len(others) + 1
     assert replace(base, kernel=replace(base.kernel, name="same-image")).hash == base.hash

@@ -7,6 +7,7 @@ Pure, but for the size of an image.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lsmeter.core.errors import InfrastructureError
@@ -185,8 +186,13 @@ def _comma(path: str) -> str:
     return path.replace(",", ",,")
 
 
-def kernel_cmdline(setup: Setup, conditions: Conditions, arch: Arch = X86_64) -> str:
-    """Return the kernel's command line: what holds still, the conditions, then the setup."""
+def kernel_cmdline(
+    setup: Setup, conditions: Conditions, arch: Arch = X86_64, own: Sequence[str] = ()
+) -> str:
+    """Return the kernel's command line: what holds still, the conditions, then the setup.
+
+    own: what this kernel needs.
+    """
     parameters = [
         arch.console,
         "quiet",
@@ -207,6 +213,7 @@ def kernel_cmdline(setup: Setup, conditions: Conditions, arch: Arch = X86_64) ->
         *("dhash_entries=1048576", "ihash_entries=262144"),
         *arch.mitigations[conditions.mitigations],
         f"init_on_alloc={int(conditions.init_on_alloc)}",
+        *own,
     ]
     if conditions.slabs == "single":
         # In a slab of several pages the kernel has to find the first one: an instruction more
@@ -233,7 +240,7 @@ def counted_guest(
         arch=arch,
         boot_protocol=kernel.boot_protocol,
         kernel=str(kernel.image),
-        cmdline=kernel_cmdline(setup, conditions, arch),
+        cmdline=kernel_cmdline(setup, conditions, arch, kernel.parameters),
         icount_shift=conditions.icount_shift,
         cpu=conditions.cpu,
         memory_mib=conditions.memory_mib,

@@ -130,6 +130,25 @@ def test_a_guest_that_restarts_ends_at_once() -> None:
     assert "-no-reboot" in qemu_command(guest_of(PVH))
 
 
+@pytest.mark.parametrize(
+    ("release", "config", "off"),
+    [
+        ("6.16.12+deb13-cloud-amd64", {}, False),
+        ("6.17.13+deb13-cloud-amd64", {}, True),
+        ("7.1.13+deb13-cloud-amd64", {}, True),
+        ("7.1.13", {"DAMON": "y"}, False),
+        ("6.16.12", {"DAMON_STAT_ENABLED_DEFAULT": "y"}, True),
+        ("", {}, False),
+    ],
+)
+def test_a_kernel_that_watches_its_memory_is_told_not_to(
+    release: str, config: dict[str, str], *, off: bool
+) -> None:
+    cell = replace(PVH, kernel=replace(PVH.kernel, release=release, config=config))
+    assert ("damon_stat.enabled=N" in guest_of(cell).cmdline.split()) is off
+    assert (cell.hash != replace(PVH, kernel=replace(cell.kernel, config={"HZ": "1"})).hash) is off
+
+
 def test_two_guests_share_a_link() -> None:
     ends = [replace(guest_of(PVH), networks=(Network("/run/cable", end),)) for end in (0, 1)]
     one, other = (" ".join(qemu_command(guest)) for guest in ends)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -17,6 +18,7 @@ from lsmeter.core.model.setup import Setup
 from lsmeter.core.model.workload import Workload
 
 ParamValue = int | str
+_DAMON = (6, 17)
 
 
 class Better(StrEnum):
@@ -102,6 +104,19 @@ class Kernel:
     def runs(self) -> bool:
         """Whether it is the kernel of a machine as it runs, which nobody boots."""
         return self.boot_protocol is BootProtocol.RUNNING
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """What its command line needs so that the kernel does nothing by itself."""
+        # From 6.17 on DAMON can watch which pages are used: a thread that wakes up each 5 ms.
+        said = self.config.get("DAMON_STAT_ENABLED_DEFAULT")
+        unknown = not self.config and self._series >= _DAMON
+        return ("damon_stat.enabled=N",) if said == "y" or unknown else ()
+
+    @property
+    def _series(self) -> tuple[int, ...]:
+        found = re.match(r"(\d+)\.(\d+)", self.release)
+        return tuple(map(int, found.groups())) if found else ()
 
 
 @dataclass(frozen=True)
@@ -265,12 +280,14 @@ class Cell:
             parts["workload"] = [asdict(self.task.workload), setup.policies]
         if self.task.command is not None:
             parts["command"] = asdict(self.task.command)
-        if self.task.monitor_ms:
-            parts["monitor_ms"] = self.task.monitor_ms
-        if self.kernel.arch != X86_64.name:  # those of x86-64 are as before there was another
-            parts["arch"] = self.kernel.arch
-        if self.copies > 1:
-            parts["copies"] = self.copies
+        seldom = (
+            ("monitor_ms", self.task.monitor_ms, 0),
+            ("arch", self.kernel.arch, X86_64.name),
+            ("parameters", self.kernel.parameters, ()),
+            ("copies", self.copies, 1),
+        )
+        # What is usual has the hash that it had before there was anything else.
+        parts |= {name: value for name, value, usual in seldom if value != usual}
         if self.image is not None:
             parts["image"] = self.image.sha256
         policy: list[object] = [  # what of it can change a result
