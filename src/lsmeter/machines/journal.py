@@ -34,7 +34,8 @@ _MOST_BYTES = 1 << 20
 # All that is ever changed, beneath the root of the machine; a setting is a word.
 _SETTINGS = re.compile(
     r"sys/devices/system/cpu/(cpu\d+/cpufreq/scaling_governor|intel_pstate/no_turbo|cpufreq/boost)|"
-    r"proc/sys/kernel/randomize_va_space|sys/fs/selinux/(enforce|avc/cache_threshold)|"
+    r"proc/sys/kernel/randomize_va_space|sys/module/damon_stat/parameters/enabled|"
+    r"sys/fs/selinux/(enforce|avc/cache_threshold)|"
     r"sys/fs/cgroup/(cgroup\.subtree_control|lsmeter-\d+/cpuset\.cpus(\.partition)?)"
 )
 _DIRECTORIES = re.compile(r"sys/fs/cgroup/lsmeter-\d+")
@@ -260,7 +261,7 @@ def tuned(tell: Callable[[str], None]) -> Iterator[tuple[Change, ...]]:
 
 def tuning(top: Path) -> tuple[Change, ...]:
     """Return what can be changed on the machine whose /sys and /proc are beneath `top`."""
-    return (*_governors(top), *_turbo(top), *_aslr(top), *_isolation(top))
+    return (*_governors(top), *_turbo(top), *_aslr(top), *_damon(top), *_isolation(top))
 
 
 def cgroup(changes: tuple[Change, ...]) -> str:
@@ -290,6 +291,13 @@ def _aslr(top: Path) -> Iterator[Change]:
     path = top / "proc/sys/kernel/randomize_va_space"
     if (now := value_of(path)) not in {"", "0"}:
         yield Change(str(path), now, "0", "address space randomisation")
+
+
+def _damon(top: Path) -> Iterator[Change]:
+    """Off: from Linux 6.17 on, a thread may sample each 5 ms which pages are used."""
+    path = top / "sys/module/damon_stat/parameters/enabled"
+    if (now := value_of(path)) == "Y":
+        yield Change(str(path), now, "N", "DAMON's statistics")
 
 
 def _isolation(top: Path) -> Iterator[Change]:

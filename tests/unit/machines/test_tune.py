@@ -18,6 +18,7 @@ def machine(root: Path, **files: str) -> Path:
         f"{CPU}/cpu1/cpufreq/scaling_available_governors": "performance schedutil\n",
         f"{CPU}/intel_pstate/no_turbo": "0\n",
         "proc/sys/kernel/randomize_va_space": "2\n",
+        "sys/module/damon_stat/parameters/enabled": "Y\n",
         "sys/fs/cgroup/cgroup.controllers": "cpu cpuset memory\n",
         "sys/fs/cgroup/cgroup.subtree_control": "cpu memory\n",
         **files,
@@ -43,6 +44,7 @@ def test_what_makes_readings_vary_is_changed_and_nothing_else(tmp_path: Path) ->
         f"{CPU}/cpu0/cpufreq/scaling_governor": ("schedutil", "performance"),
         f"{CPU}/intel_pstate/no_turbo": ("0", "1"),
         "proc/sys/kernel/randomize_va_space": ("2", "0"),
+        "sys/module/damon_stat/parameters/enabled": ("Y", "N"),
         "sys/fs/cgroup/cgroup.subtree_control": ("-cpuset", "+cpuset"),
         f"sys/fs/cgroup/{name}": ("", ""),
         f"sys/fs/cgroup/{name}/cpuset.cpus": ("", "3"),
@@ -56,6 +58,7 @@ def test_what_is_so_already_is_no_change(tmp_path: Path) -> None:
         f"{CPU}/cpu0/cpufreq/scaling_governor": "performance",
         f"{CPU}/intel_pstate/no_turbo": "1",
         "proc/sys/kernel/randomize_va_space": "0",
+        "sys/module/damon_stat/parameters/enabled": "N",
     }
     assert made(machine(tmp_path, **files)) == {}
 
