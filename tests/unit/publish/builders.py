@@ -32,8 +32,11 @@ def compared(value: float, depth: int = 1, operation: str = "open") -> Compariso
 def parts(of: Point, **hooks: float) -> KnownParts:
     """Build parts of which each hook's instructions are in a function of its name."""
     found = Parts(hooks, {(name, f"do_{name}"): insns for name, insns in hooks.items()})
-    assert of.trees is not None
-    return {(of.trees, of.found.place, of.found.benchmark.id): dict.fromkeys(Number, found)}
+    return {
+        (of.trees[Number.TYPICAL], of.found.place, of.found.benchmark.id): dict.fromkeys(
+            Number, found
+        )
+    }
 
 
 def point(
@@ -54,7 +57,7 @@ def point(
         *(1, "exact", "insns"),
     )
     origin = Origin("run", created, "lsmeter run", "11" * 8, "22" * 8, 0.01, TOOLS)
-    trees = Path(f"{version}-{setup}") if traced else None
+    trees = dict.fromkeys(Number, Path(f"{version}-{setup}")) if traced else {}
     return Point(graph, release(version, compiler), item, origin, trees)
 
 

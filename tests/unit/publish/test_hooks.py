@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from lsmeter.core.model.conclusion import Number
 from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.attribution.load import run_cells
 from lsmeter.questions.cells.cells import cell_results
@@ -18,7 +19,8 @@ from lsmeter.questions.publish.figures import Point, Site, find_points, make_sit
 from lsmeter.questions.publish.hooks import name_hooks
 from tests.unit.attribution import recorded
 from tests.unit.attribution.recorded import output, write_run
-from tests.unit.publish.builders import point
+from tests.unit.model_builders import change
+from tests.unit.publish.builders import BASE, compared, point
 
 RENAME = "rename depth=1"
 PATCH_INSNS = 100
@@ -76,12 +78,16 @@ def test_only_what_is_asked_for_is_read(tmp_path: Path) -> None:
     assert run_cells(run, {}) == ((), ())
 
 
-def test_of_equal_points_that_with_call_trees_counts() -> None:
+def test_call_trees_of_an_earlier_run_explain_the_numbers_that_are_the_same() -> None:
     traced = point("6.1.1-1", 1300, traced=True)
-    later = point("6.1.1-1", 1300, created="2026-11-26T10:00:00+00:00")
-    (line,) = make_site([traced, later]).lines
-    assert line.points == (traced,)
-    other = replace(point("6.1.1-1", 1310), origin=later.origin)
-    site = make_site([traced, other])
-    assert site.lines[0].points == (other,)
+    created = "2026-11-26T10:00:00+00:00"
+    (line,) = make_site([traced, point("6.1.1-1", 1300, created=created)]).lines
+    (found,) = line.points
+    assert (found.origin.created, found.trees) == (created, traced.trees)
+    later = compared(1300)
+    later = replace(later, whole=change(BASE, 1310))
+    (line,) = make_site([traced, point("6.1.1-1", 1300, created=created, found=later)]).lines
+    assert {*line.points[0].trees} == {*Number} - {Number.WHOLE}
+    site = make_site([traced, point("6.1.1-1", 1310, created=created)])
+    assert site.lines[0].points[0].trees.keys() <= {Number.MEAN}, "which neither has"
     assert len(site.problems) == 1

@@ -12,7 +12,7 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -115,14 +115,14 @@ class Origin:
 class Point:
     """One setup's overhead on one benchmark and one build.
 
-    trees: the run that has call trees of both sides; None where the point was made without.
+    trees: by number, the run that has call trees of both sides of it; it may be another run.
     """
 
     graph: Graph
     release: Release
     found: Comparison
     origin: Origin
-    trees: Path | None = None
+    trees: Mapping[Number, Path] = field(default_factory=dict, hash=False)
 
     def change(self, number: Number) -> Change | None:
         """Return a number of the comparison, None where it has none that is finite."""
@@ -202,7 +202,8 @@ def find_points(
         made = (run.name, manifest.created, manifest.command, sides[0].hash, sides[1].hash)
         origin = Origin(*made, manifest.margin, _tools_of(manifest, release.arch))
         graph = _graph(manifest, item, release.arch)
-        yield Point(graph, release, item, origin, run.path if traced else None)
+        trees = dict.fromkeys(Number, run.path) if traced else {}
+        yield Point(graph, release, item, origin, trees)
 
 
 def name_releases(manifest: Manifest, problems: Iterable[Problem]) -> Iterator[Problem]:
@@ -255,17 +256,17 @@ def _graph(manifest: Manifest, item: Comparison, arch: str) -> Graph:
 def make_site(points: Iterable[Point], problems: Iterable[Problem] = ()) -> Site:
     """Put points into lines, and find where they changed.
 
-    Of two points of one build the one that was measured later counts, of equal ones that with call
-    trees; where the two do not agree that is a problem.
+    Of two points of one build the one that was measured later counts, and call trees of the other
+    explain the numbers that are the same; where the two do not agree that is a problem.
     """
     said = list(dict.fromkeys(problems))
     kept: dict[tuple[Graph, Release], Point] = {}
-    for point in sorted(points, key=lambda item: item.origin.created):
-        key = point.graph, point.release
+    for measured in sorted(points, key=lambda item: item.origin.created):
+        key, point = (measured.graph, measured.release), measured
         if (known := kept.get(key)) and point.graph.instrument == "exact":
             said += _disagreement(known, point)
-            if known.trees and not point.trees and _is_equal(known, point):
-                continue
+            same = {k: v for k, v in known.trees.items() if known.change(k) == point.change(k)}
+            point = replace(point, trees={**same, **point.trees})
         kept[key] = point
     by_graph = grouped((graph, point) for (graph, _), point in kept.items())
     lines = tuple(
@@ -278,10 +279,6 @@ def make_site(points: Iterable[Point], problems: Iterable[Problem] = ()) -> Site
     steps.sort(key=lambda step: step.after.release.order, reverse=True)
     updated = max((point.origin.created for point in kept.values()), default="")
     return Site(tuple(releases), lines, tuple(steps), tuple(said), updated)
-
-
-def _is_equal(first: Point, then: Point) -> bool:
-    return all(first.change(number) == then.change(number) for number in Number)
 
 
 def _disagreement(first: Point, then: Point) -> Iterator[Problem]:

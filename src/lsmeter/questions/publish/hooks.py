@@ -37,13 +37,13 @@ class Parts:
 
 
 # What a setup adds to a benchmark, by run, cell and benchmark, and by number.
-KnownParts = dict[tuple[Path, Place, str], dict[Number, Parts]]
+KnownParts = dict[tuple[Path | None, Place, str], dict[Number, Parts]]
 
 
 def name_hooks(site: Site) -> Site:
     """Read the call trees beside each change, and name its hook; what is damaged is a problem."""
-    sides = [side for step in site.steps for side in (step.before, step.after)]
-    wanted = grouped((side.trees, side) for side in dict.fromkeys(sides) if side.trees)
+    sides = [(side, step.number) for step in site.steps for side in (step.before, step.after)]
+    wanted = grouped((side.trees[n], side) for side, n in sides if n in side.trees)
     parts: KnownParts = {}
     problems: list[Problem] = []
     for path, points in wanted.items():
@@ -70,7 +70,7 @@ def _read_parts(path: Path, points: Sequence[Point]) -> tuple[KnownParts, list[P
     )
     cells, damaged = run_cells(run, wanted)
     accounts = {item.place: item for item in run_accounts(cells, run.manifest.baseline_setup)}
-    parts = {
+    parts: KnownParts = {
         (path, item.place, item.benchmark.id): _parts_of(accounts[item.place], item.benchmark.id)
         for item in found
         if item.place in accounts
@@ -95,9 +95,7 @@ def _parts(found: Explanation) -> Parts:
 
 
 def _of(step: Step, side: Point, parts: KnownParts) -> Parts | None:
-    if side.trees is None:
-        return None
-    key = side.trees, side.found.place, side.found.benchmark.id
+    key = side.trees.get(step.number), side.found.place, side.found.benchmark.id
     return parts.get(key, {}).get(step.number)
 
 
