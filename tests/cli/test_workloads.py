@@ -19,11 +19,16 @@ import zstandard
 
 from lsmeter.catalogue.setups import parse_setup
 from lsmeter.catalogue.workloads import load_workload
+from lsmeter.core.model.conclusion import Number
 from lsmeter.core.model.workload import Workload
-from lsmeter.measure.results.directory import read_run
+from lsmeter.measure.results.directory import RunData, read_run
 from lsmeter.measure.tasks.workload import once_titles
+from lsmeter.questions.cells.cells import cell_results
 from lsmeter.questions.cost.data import schema
-from lsmeter.questions.workload.figures import compare_workloads
+from lsmeter.questions.publish import hooks
+from lsmeter.questions.publish.figures import find_points, make_site
+from lsmeter.questions.publish.hooks import name_hooks
+from lsmeter.questions.workload.figures import Workloads, compare_workloads, find_workloads
 from tests.cli.conftest import CAPTURES
 from tests.cli.test_replay import FINE, measured
 from tests.conftest import Done, Lsmeter
@@ -98,6 +103,50 @@ def test_a_comparison_has_the_keys_of_a_report_of_calls(web: Lsmeter) -> None:
     assert [(row["unit"], row["decided_by"]) for row in rows] == [("insns", "mean")] * 2
     said = [float(row["mean_overhead"]) for row in rows]
     assert said == pytest.approx([item["overhead"] for item in found["comparisons"]])
+
+
+def test_a_change_of_a_service_is_published_with_its_hook(
+    web: Lsmeter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lab's 7.0 whose inode_permission costs SELinux 20,000 instructions more a request."""
+    assert run(web).code == 0
+    old = read_run(web.home / "run")
+    points = list(find_points(old, cell_results(old), find_workloads(old).comparisons))
+    (point,) = (item for item in points if item.graph.benchmark == "static concurrency=1")
+    assert point.hooks == {Number.MEAN: old.path}
+    assert point.graph.conditions == "", "4 ns an instruction are usual for services"
+    change = point.change(Number.MEAN)
+    assert change is not None
+    added = replace(change, overhead=change.overhead + 0.2, overhead_low=change.overhead_low + 0.2)
+    added = replace(added, overhead_high=change.overhead_high + 0.2, low=change.low + 20_000)
+    added = replace(added, high=change.high + 20_000, difference=change.difference + 20_000)
+    later = replace(
+        point,
+        release=replace(point.release, name="7.0"),
+        found=replace(point.found, mean=added, decided=added),
+        hooks={Number.MEAN: Path("later")},
+    )
+    measured = replace(point, release=replace(point.release, name="6.1"))
+
+    def again(path: Path) -> RunData:
+        return replace(old, path=path) if path == Path("later") else old
+
+    def counted(of: RunData) -> Workloads:
+        found = find_workloads(old)
+        return dearer(found) if of.path == Path("later") else found
+
+    def dearer(found: Workloads) -> Workloads:
+        for boot in (boot for item in found.compared for boot in item.tested.boots):
+            calls, insns = boot.hooks["inode_permission"]
+            monkeypatch.setitem(boot.hooks, "inode_permission", (calls, insns + 20_000))
+        return found
+
+    monkeypatch.setattr(hooks, "read_run", again)
+    monkeypatch.setattr(hooks, "find_workloads", counted)
+    (step,) = name_hooks(make_site([measured, later])).steps
+    assert step.moved is not None
+    assert step.moved.hook == "security_inode_permission"
+    assert step.moved.hook_insns == pytest.approx(20_000)
 
 
 def test_all_of_it_says_where_the_cost_comes_from(web: Lsmeter) -> None:

@@ -33,7 +33,7 @@ def parts(of: Point, **hooks: float) -> KnownParts:
     """Build parts of which each hook's instructions are in a function of its name."""
     found = Parts(hooks, {(name, f"do_{name}"): insns for name, insns in hooks.items()})
     return {
-        (of.trees[Number.TYPICAL], of.found.place, of.found.benchmark.id): dict.fromkeys(
+        (of.hooks[Number.TYPICAL], of.found.place, of.found.benchmark.id): dict.fromkeys(
             Number, found
         )
     }
@@ -57,8 +57,8 @@ def point(
         *(1, "exact", "insns"),
     )
     origin = Origin("run", created, "lsmeter run", "11" * 8, "22" * 8, 0.01, TOOLS)
-    trees = dict.fromkeys(Number, Path(f"{version}-{setup}")) if traced else {}
-    return Point(graph, release(version, compiler), item, origin, trees)
+    hooks = dict.fromkeys(Number, Path(f"{version}-{setup}")) if traced else {}
+    return Point(graph, release(version, compiler), item, origin, hooks)
 
 
 def line(values: Iterable[float], **more: object) -> Iterator[Point]:

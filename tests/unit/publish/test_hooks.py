@@ -83,11 +83,11 @@ def test_call_trees_of_an_earlier_run_explain_the_numbers_that_are_the_same() ->
     created = "2026-11-26T10:00:00+00:00"
     (line,) = make_site([traced, point("6.1.1-1", 1300, created=created)]).lines
     (found,) = line.points
-    assert (found.origin.created, found.trees) == (created, traced.trees)
+    assert (found.origin.created, found.hooks) == (created, traced.hooks)
     later = compared(1300)
     later = replace(later, whole=change(BASE, 1310))
     (line,) = make_site([traced, point("6.1.1-1", 1300, created=created, found=later)]).lines
-    assert {*line.points[0].trees} == {*Number} - {Number.WHOLE}
+    assert {*line.points[0].hooks} == {*Number} - {Number.WHOLE}
     site = make_site([traced, point("6.1.1-1", 1310, created=created)])
-    assert site.lines[0].points[0].trees.keys() <= {Number.MEAN}, "which neither has"
+    assert site.lines[0].points[0].hooks.keys() <= {Number.MEAN}, "which neither has"
     assert len(site.problems) == 1

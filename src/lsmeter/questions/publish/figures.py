@@ -26,12 +26,14 @@ from lsmeter.core.model.conclusion import Change, Comparison, Number, Verdict
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import Manifest
-from lsmeter.measure.tasks import find_task
+from lsmeter.measure.tasks import TaskKind, find_task, tally
 from lsmeter.measure.tasks.attribute import ATTRIBUTION
 from lsmeter.questions.cells.cells import CellResult, within_run
 from lsmeter.questions.compare.sides import OverheadChange
 from lsmeter.questions.gate.judge import Moved
 
+# The numbers whose hooks a plugin counts.
+_COUNTED = {ATTRIBUTION: tuple(Number), tally.PLUGIN: (Number.MEAN,)}
 _LATER = (Number.WHOLE, Number.TYPICAL, Number.MEAN)  # of two that decided as often
 
 
@@ -115,14 +117,14 @@ class Origin:
 class Point:
     """One setup's overhead on one benchmark and one build.
 
-    trees: by number, the run that has call trees of both sides of it; it may be another run.
+    hooks: by number, the run in which those of both sides were counted; it may be another run.
     """
 
     graph: Graph
     release: Release
     found: Comparison
     origin: Origin
-    trees: Mapping[Number, Path] = field(default_factory=dict, hash=False)
+    hooks: Mapping[Number, Path] = field(default_factory=dict, hash=False)
 
     def change(self, number: Number) -> Change | None:
         """Return a number of the comparison, None where it has none that is finite."""
@@ -136,7 +138,7 @@ class Point:
 class Step:
     """An overhead that changed by more than the margin from one release to a later one.
 
-    moved: the hook whose cost changed most; None where a side has no call trees, or they were not
+    moved: the hook whose cost changed most; None where hooks of a side were not counted, or not
     read. beside: what else differs between the two, so that the kernel need not be the cause.
     """
 
@@ -197,13 +199,13 @@ def find_points(
         if item.benchmark.control:
             continue
         sides = cells[item.place], cells[item.baseline]
-        traced = all(find_task(cell.task.name).plugin == ATTRIBUTION for cell in sides)
+        task, other = (find_task(cell.task.name) for cell in sides)
         release = releases[item.place.kernel]
         made = (run.name, manifest.created, manifest.command, sides[0].hash, sides[1].hash)
         origin = Origin(*made, manifest.margin, _tools_of(manifest, release.arch))
-        graph = _graph(manifest, item, release.arch)
-        trees = dict.fromkeys(Number, run.path) if traced else {}
-        yield Point(graph, release, item, origin, trees)
+        graph = _graph(manifest, item, release.arch, task)
+        counted = _COUNTED.get(task.plugin, ()) if task.plugin == other.plugin else ()
+        yield Point(graph, release, item, origin, dict.fromkeys(counted, run.path))
 
 
 def name_releases(manifest: Manifest, problems: Iterable[Problem]) -> Iterator[Problem]:
@@ -231,11 +233,13 @@ def _tools_of(manifest: Manifest, arch: str) -> tuple[tuple[str, str], ...]:
     return tuple((shared | own).items())
 
 
-def _graph(manifest: Manifest, item: Comparison, arch: str) -> Graph:
+def _graph(manifest: Manifest, item: Comparison, arch: str, task: TaskKind) -> Graph:
     place, benchmark = item.place, item.benchmark
     instrument = find_instrument(manifest.instrument)
-    said = {**manifest.conditions.said}
-    other = {key: value for key, value in said.items() if value != vars(Conditions()).get(key)}
+    usual, said = vars(Conditions()), {**manifest.conditions.said}
+    if said.get("icount_shift") == task.icount_shift:
+        del said["icount_shift"]
+    other = {key: value for key, value in said.items() if value != usual.get(key)}
     digest = hashlib.sha256(repr(sorted(other.items())).encode()).hexdigest()[:8] if other else ""
     return Graph(
         place.suite,
@@ -256,8 +260,8 @@ def _graph(manifest: Manifest, item: Comparison, arch: str) -> Graph:
 def make_site(points: Iterable[Point], problems: Iterable[Problem] = ()) -> Site:
     """Put points into lines, and find where they changed.
 
-    Of two points of one build the one that was measured later counts, and call trees of the other
-    explain the numbers that are the same; where the two do not agree that is a problem.
+    Of two points of one build the one that was measured later counts, and hooks of the other are
+    those of the numbers that are the same; where the two do not agree that is a problem.
     """
     said = list(dict.fromkeys(problems))
     kept: dict[tuple[Graph, Release], Point] = {}
@@ -265,8 +269,8 @@ def make_site(points: Iterable[Point], problems: Iterable[Problem] = ()) -> Site
         key, point = (measured.graph, measured.release), measured
         if (known := kept.get(key)) and point.graph.instrument == "exact":
             said += _disagreement(known, point)
-            same = {k: v for k, v in known.trees.items() if known.change(k) == point.change(k)}
-            point = replace(point, trees={**same, **point.trees})
+            same = {k: v for k, v in known.hooks.items() if known.change(k) == point.change(k)}
+            point = replace(point, hooks={**same, **point.hooks})
         kept[key] = point
     by_graph = grouped((graph, point) for (graph, _), point in kept.items())
     lines = tuple(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The hook that each change of a site is in, by the call trees of both sides.
+"""The hook that each change of a site is in: by call trees, or by what was counted of services.
 
 Call trees are most of what a run has, and a change needs those of one benchmark: others are not
 read.
@@ -22,6 +22,7 @@ from lsmeter.questions.attribution.explain import Explanation
 from lsmeter.questions.attribution.load import run_cells
 from lsmeter.questions.gate.judge import Moved
 from lsmeter.questions.publish.figures import Point, Site, Step, name_releases
+from lsmeter.questions.workload.figures import KERNEL, Compared, find_workloads
 from lsmeter.sources.kernels.functions import base_name
 
 _LEAST_INSNS = 0.5  # of a hook's change that is named
@@ -41,9 +42,9 @@ KnownParts = dict[tuple[Path | None, Place, str], dict[Number, Parts]]
 
 
 def name_hooks(site: Site) -> Site:
-    """Read the call trees beside each change, and name its hook; what is damaged is a problem."""
+    """Read what was counted beside each change, and name its hook; what is damaged is a problem."""
     sides = [(side, step.number) for step in site.steps for side in (step.before, step.after)]
-    wanted = grouped((side.trees[n], side) for side, n in sides if n in side.trees)
+    wanted = grouped((side.hooks[n], side) for side, n in sides if n in side.hooks)
     parts: KnownParts = {}
     problems: list[Problem] = []
     for path, points in wanted.items():
@@ -75,7 +76,17 @@ def _read_parts(path: Path, points: Sequence[Point]) -> tuple[KnownParts, list[P
         for item in found
         if item.place in accounts
     }
+    for item in find_workloads(run).compared:
+        key = path, item.tested.place, item.tested.benchmark.id
+        parts[key] = {Number.MEAN: _service_parts(item)}
     return parts, list(name_releases(run.manifest, damaged))
+
+
+def _service_parts(item: Compared) -> Parts:
+    before, after = item.baseline.in_hooks(insns=True), item.tested.in_hooks(insns=True)
+    added = {f"security_{name}": insns for name, insns in _differences(before, after).items()}
+    total = item.tested.mean(KERNEL) - item.baseline.mean(KERNEL)
+    return Parts({**added, "": total - math.fsum(added.values())}, {})
 
 
 def _parts_of(account: Account, benchmark: str) -> dict[Number, Parts]:
@@ -95,7 +106,7 @@ def _parts(found: Explanation) -> Parts:
 
 
 def _of(step: Step, side: Point, parts: KnownParts) -> Parts | None:
-    key = side.trees.get(step.number), side.found.place, side.found.benchmark.id
+    key = side.hooks.get(step.number), side.found.place, side.found.benchmark.id
     return parts.get(key, {}).get(step.number)
 
 

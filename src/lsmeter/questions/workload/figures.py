@@ -98,10 +98,10 @@ class Measured:
         """Return the mean of how often each system call was made."""
         return mean_by_name([boot.calls for boot in self.boots])
 
-    def in_hooks(self) -> dict[str, float]:
-        """Return the mean of how often each hook was called."""
+    def in_hooks(self, *, insns: bool = False) -> dict[str, float]:
+        """Return the mean of how often each hook was called, or of its instructions."""
         return mean_by_name(
-            [{name: calls for name, (calls, _) in boot.hooks.items()} for boot in self.boots]
+            [{name: counts[insns] for name, counts in boot.hooks.items()} for boot in self.boots]
         )
 
     def in_modules(self) -> dict[str, float]:
