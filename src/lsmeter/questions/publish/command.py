@@ -4,13 +4,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.names import runs as known_runs
 from lsmeter.cli.options import argument, declared
 from lsmeter.core.errors import ExitCode, UsageError
+from lsmeter.core.progress import Progress, shown
+
+if TYPE_CHECKING:
+    from lsmeter.core.model import Problem
+    from lsmeter.questions.publish.figures import Point
 
 _MOST_BYTES = 256 << 20  # of an earlier site's JSON
 
@@ -31,26 +37,14 @@ def publish(
         lsmeter publish runs/* -o site
         lsmeter run -k 'debian:6.12.*' -s selinux --attribute --run-dir r
     """
-    from lsmeter.core.model import Problem
+    from lsmeter.cli.live import LiveTasks
     from lsmeter.core.storage import make_dir, output_dir, write_atomic
-    from lsmeter.measure.results.directory import read_run
-    from lsmeter.questions.cells.cells import cell_results
     from lsmeter.questions.publish import document
-    from lsmeter.questions.publish.figures import Point, find_points, make_site, name_releases
+    from lsmeter.questions.publish.figures import make_site
     from lsmeter.questions.publish.hooks import name_hooks
-    from lsmeter.questions.workload.figures import find_workloads
 
-    points: list[Point] = []
-    problems: list[Problem] = []
-    for path in runs:
-        run = read_run(path)
-        results, loads = cell_results(run), find_workloads(run)
-        services = [item.comparison for item in loads.compared]
-        points += find_points(run, results, services)
-        said = [*run.manifest.problems, *loads.problems]
-        said += [problem for item in results for problem in item.problems]
-        problems.extend(name_releases(run.manifest, said))
-    made = name_hooks(make_site(points, problems))
+    with LiveTasks(SCREEN.err) as progress:
+        made = name_hooks(make_site(*_read(runs, progress)), progress)
     if not made.points:
         raise UsageError(
             f"{runs[0]}: nothing to publish: no setup is compared with a baseline",
@@ -71,6 +65,28 @@ def publish(
     )
     SCREEN.tell(f"page    {home / 'index.html'}")
     return int(ExitCode.OK)
+
+
+def _read(runs: Sequence[Path], progress: Progress) -> tuple[list[Point], list[Problem]]:
+    """Return the points of runs, and what was not measured."""
+    from lsmeter.measure.results.directory import read_run
+    from lsmeter.questions.cells.cells import cell_results
+    from lsmeter.questions.publish.figures import find_points, name_releases
+    from lsmeter.questions.workload.figures import find_workloads
+
+    points: list[Point] = []
+    problems: list[Problem] = []
+    with shown(progress, "read runs", len(runs)) as show:
+        for done, path in enumerate(runs, 1):
+            run = read_run(path)
+            results, loads = cell_results(run), find_workloads(run)
+            services = [item.comparison for item in loads.compared]
+            points += find_points(run, results, services)
+            said = [*run.manifest.problems, *loads.problems]
+            said += [problem for item in results for problem in item.problems]
+            problems.extend(name_releases(run.manifest, said))
+            show(done)
+    return points, problems
 
 
 def _known_steps(path: Path) -> set[str]:

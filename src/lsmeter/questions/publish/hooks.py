@@ -16,6 +16,7 @@ from typing import TypeVar
 from lsmeter.core.groups import grouped
 from lsmeter.core.model import Place, Problem
 from lsmeter.core.model.conclusion import Number
+from lsmeter.core.progress import SILENT, Progress, shown
 from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.attribution.account import Account, run_accounts
 from lsmeter.questions.attribution.explain import Explanation
@@ -41,16 +42,18 @@ class Parts:
 KnownParts = dict[tuple[Path | None, Place, str], dict[Number, Parts]]
 
 
-def name_hooks(site: Site) -> Site:
+def name_hooks(site: Site, progress: Progress = SILENT) -> Site:
     """Read what was counted beside each change, and name its hook; what is damaged is a problem."""
     sides = [(side, step.number) for step in site.steps for side in (step.before, step.after)]
     wanted = grouped((side.hooks[n], side) for side, n in sides if n in side.hooks)
     parts: KnownParts = {}
     problems: list[Problem] = []
-    for path, points in wanted.items():
-        read, damaged = _read_parts(path, points)
-        parts |= read
-        problems += damaged
+    with shown(progress, "read hooks of changes", len(wanted)) as show:
+        for done, (path, points) in enumerate(wanted.items(), 1):
+            read, damaged = _read_parts(path, points)
+            parts |= read
+            problems += damaged
+            show(done)
     said = tuple(dict.fromkeys((*site.problems, *problems)))
     return replace(site, steps=move_hooks(site.steps, parts), problems=said)
 
