@@ -30,7 +30,7 @@ COLUMNS = 72
 _LINES = 8  # of one graph: what colours tell apart
 _OF_SETUP = 8
 _DIGITS = 6
-_NUMBERS = {Number.TYPICAL: "typical call", Number.MEAN: "mean call", Number.WHOLE: "whole cycle"}
+_NUMBERS = {Number.TYPICAL: "typical call", Number.MEAN: "mean", Number.WHOLE: "whole cycle"}
 
 
 @dataclass(frozen=True)
