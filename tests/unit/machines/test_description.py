@@ -149,6 +149,12 @@ def test_a_kernel_that_watches_its_memory_is_told_not_to(
     assert (cell.hash != replace(PVH, kernel=replace(cell.kernel, config={"HZ": "1"})).hash) is off
 
 
+def test_a_kernel_that_runs_already_is_told_nothing() -> None:
+    config = {"DAMON_STAT_ENABLED_DEFAULT": "y"}
+    kernel = replace(PVH.kernel, config=config, boot_protocol=BootProtocol.RUNNING)
+    assert kernel.parameters == ()
+
+
 def test_two_guests_share_a_link() -> None:
     ends = [replace(guest_of(PVH), networks=(Network("/run/cable", end),)) for end in (0, 1)]
     one, other = (" ".join(qemu_command(guest)) for guest in ends)

@@ -108,6 +108,8 @@ class Kernel:
     @property
     def parameters(self) -> tuple[str, ...]:
         """What its command line needs so that the kernel does nothing by itself."""
+        if self.runs:
+            return ()  # nobody boots it
         # From 6.17 on DAMON can watch which pages are used: a thread that wakes up each 5 ms.
         said = self.config.get("DAMON_STAT_ENABLED_DEFAULT")
         unknown = not self.config and self._series >= _DAMON
