@@ -286,15 +286,15 @@ def make_site(points: Iterable[Point], problems: Iterable[Problem] = ()) -> Site
 
 
 def _disagreement(first: Point, then: Point) -> Iterator[Problem]:
-    old, new = first.found.typical.value, then.found.typical.value
-    if old == new or math.isnan(old) or math.isnan(new):
+    """Say that what a setup adds differs between two runs of a build, beyond the ranges of both."""
+    old, new = first.change(Number.TYPICAL), then.change(Number.TYPICAL)
+    if old is None or new is None or not _gap(old.low, old.high, new.low, new.high):
         return
-    graph = then.graph
-    title = f"{graph.benchmark}: {graph.setup} on {then.release.label}: two runs do not agree"
-    detail = (
-        f"{first.origin.run} has {old:,.0f}, {then.origin.run} has {new:,.0f}; the later is used"
-    )
-    yield Problem(title, then.release.label, graph.setup, graph.benchmark, detail)
+    graph, release = then.graph, then.release
+    title = f"{graph.benchmark}: {graph.setup} on {release.label}: two runs do not agree"
+    runs = (f"{p.origin.run} has {c.difference:+,.0f}" for p, c in ((first, old), (then, new)))
+    detail = f"{', '.join(runs)} {graph.unit}; the later is used"
+    yield Problem(title, release.label, graph.setup, graph.benchmark, detail)
 
 
 def find_steps(line: Line) -> Iterator[Step]:
