@@ -35,6 +35,7 @@ from lsmeter.core.errors import InfrastructureError, LsmeterError
 from lsmeter.core.model import BenchmarkStatus, BootId, Round, Samples
 from lsmeter.core.storage import cache_dir, write_atomic
 from lsmeter.guest.conclude import PARSER
+from lsmeter.measure.results import boots as boot_files
 from lsmeter.measure.results.boots import BOOT_FILE, rounds_of, with_readings
 from lsmeter.measure.results.column import Column
 from lsmeter.measure.results.documents import DamagedResultError, digest_of, read_plain
@@ -192,7 +193,7 @@ def _home(run: Path, of: str) -> Path:
 
 def _code() -> str:
     """Return the digest of what decides what a summary has."""
-    files = (Path(__file__), Path(str(formulas.__file__)))
+    files = (Path(str(of)) for of in (__file__, formulas.__file__, boot_files.__file__))
     return digest_of(b"".join(path.read_bytes() for path in files))
 
 

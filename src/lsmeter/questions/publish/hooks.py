@@ -45,7 +45,9 @@ KnownParts = dict[tuple[Path | None, Place, str], dict[Number, Parts]]
 def name_hooks(site: Site, progress: Progress = SILENT) -> Site:
     """Read what was counted beside each change, and name its hook; what is damaged is a problem."""
     sides = [(side, step.number) for step in site.steps for side in (step.before, step.after)]
-    wanted = grouped((side.hooks[n], side) for side, n in sides if n in side.hooks)
+    # A point is mostly beside two changes: that to it, and that from it.
+    asked = dict.fromkeys((side.hooks[n], side) for side, n in sides if n in side.hooks)
+    wanted = grouped(asked)
     parts: KnownParts = {}
     problems: list[Problem] = []
     with shown(progress, "read hooks of changes", len(wanted)) as show:
