@@ -12,8 +12,10 @@ import pytest
 from lsmeter.core.model import BootId
 from lsmeter.core.storage import cache_dir
 from lsmeter.measure.results import directory, summaries
+from lsmeter.measure.results.boots import BOOT_FILE, FORMAT, SAMPLES_FILE, VERSION
 from lsmeter.measure.results.directory import RunData, boot_folder, copy_boot, read_run
 from lsmeter.measure.results.directory import write_manifest as write
+from lsmeter.measure.results.documents import digest_of, sealed
 from lsmeter.measure.results.reading import ReadBoot
 from lsmeter.questions.cost.build import compare_runs, make_report
 from lsmeter.questions.cost.document import report_document
@@ -69,7 +71,7 @@ def test_a_run_by_summaries_is_the_run_and_is_read_whole_once(
     monkeypatch.setattr(summaries, "PARALLEL_FROM_BYTES", 0)
     first = read_run(run.path)
     assert first.boots == run.boots
-    monkeypatch.setattr(summaries.Reader, "summary", never)
+    monkeypatch.setattr(summaries.Reader, "summaries", never)
     monkeypatch.setattr(summaries.Reader, "whole", never)
     second = read_run(run.path)
     assert reported(second) == reported(replace(run, notes=first.notes))
@@ -98,6 +100,26 @@ def test_a_boot_that_is_damaged_is_named_though_its_summary_is_kept(
     assert found.boots == (run.boots[0], *run.boots[2:])
     (problem,) = found.damaged
     assert str(folder / name) in problem.detail
+
+
+@pytest.mark.parametrize("from_bytes", [0, summaries.PARALLEL_FROM_BYTES])
+def test_readings_that_cannot_be_read_cost_their_boot_alone(
+    run: RunData, from_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether this process has them read, or others that read them themselves."""
+    folder = boot_folder(run.path, run.boots[1])
+    (folder / SAMPLES_FILE).write_bytes(b"PAR1")
+    document = json.loads((folder / BOOT_FILE).read_bytes())
+    document["files"][SAMPLES_FILE] = digest_of(b"PAR1")
+    for key in ("format", "version", "sha256"):
+        del document[key]
+    (folder / BOOT_FILE).write_bytes(sealed(FORMAT, VERSION, document))
+    monkeypatch.setattr(summaries, "PARALLEL_FROM_BYTES", from_bytes)
+    for _ in range(2):
+        found = read_run(run.path)
+        assert found.boots == (run.boots[0], *run.boots[2:])
+        (problem,) = found.damaged
+        assert str(folder / SAMPLES_FILE) in problem.detail
 
 
 def test_what_another_program_puts_in_the_place_of_a_boot_is_read(run: RunData) -> None:

@@ -92,7 +92,7 @@ def compare(
         ruling = verdict(replace(found, spread=_spread(baseline, tested)), margin)
     seen = peaks > 0 or any(x and (x.low > 0 or x.high < 0) for x in (most, mean, whole))
     difference = Difference.SEEN if seen else Difference.UNSEEN
-    if base.value == test.value and _all(baseline) == _all(tested):
+    if base.value == test.value and _alike(baseline, tested):
         difference = Difference.NONE
         if whole is not None or not calls:
             ruling = Ruling(Verdict.EQUIVALENT, found.head)
@@ -116,12 +116,15 @@ def _cycles(side: Side) -> int:
     return sum(cost.cycles for cost in side.cycles.values()) or side.values.size
 
 
-def _all(boots: Sequence[BootReadings]) -> Mapping[int, tuple[object, ...]]:
-    """Return all numbers of a side by boot."""
-    return {
-        boot.boot: (boot.values.astype(np.int64).tobytes(), boot.ticked, boot.whole)
-        for boot in boots
-    }
+def _alike(baseline: Sequence[BootReadings], tested: Sequence[BootReadings]) -> bool:
+    """Say whether both sides have the same boots, and all numbers of each are the same."""
+    before, after = ({boot.boot: boot for boot in side} for side in (baseline, tested))
+    return before.keys() == after.keys() and all(
+        one.ticked == two.ticked
+        and one.whole == two.whole
+        and np.array_equal(one.values, two.values)
+        for one, two in ((before[seed], after[seed]) for seed in before)
+    )
 
 
 def _in_pairs_of_boots(

@@ -194,6 +194,10 @@ def difference_errors(pairs: Sequence[tuple[CycleCost, CycleCost]]) -> list[floa
 
     What the guest does now and then, such as taking a new slab, is in the same windows of both.
     """
+    distinct = {(id(base), id(test)): (base, test) for base, test in pairs}
+    if len(distinct) < len(pairs):  # exact boots mostly agree
+        known = dict(zip(distinct, difference_errors([*distinct.values()]), strict=True))
+        return [known[id(base), id(test)] for base, test in pairs]
     found = [math.hypot(base.error, test.error) for base, test in pairs]
     alike: dict[tuple[int, ...], list[int]] = {}
     for place, (base, test) in enumerate(pairs):

@@ -2,8 +2,9 @@
 """Every reading of a boot as a Parquet file, which anybody may have made.
 
 It is read in a process of its own, with a bound on memory, processor time and rows: what is damaged
-or made on purpose may unpack to any size, and may end the process that reads it. This module is
-what that process runs, so it imports little; polars only where a file is read or written.
+or made on purpose may unpack to any size, and may end the process that reads it. One that may end
+(`read_here`) reads itself. This module is what such a process runs, so it imports little; polars
+only where a file is read or written.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
 from multiprocessing.util import Finalize
+from threading import Event
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,10 +32,14 @@ MAX_VALUE = 1 << 53  # beyond it a float is not exact
 MAX_ROWS = 8_000_000  # of a boot; all that a guest may say is hardly more
 _MEMORY_BYTES, _CPU_S = 4 << 30, 60
 _MAX_GROUPS, _MAX_NAME, _MAX_WHY = 100_000, 1000, 200
+_PIPE_BYTES = 1 << 20  # as much as anybody may have: a boot's readings go through at once
 _NO_LIMIT = 1 << 64  # what resource calls -1
 _SIZE = struct.Struct("<Q")
+_THREADS = "POLARS_MAX_THREADS"
 
 Values = dict[tuple[str, int | None], Sequence[int]]  # by benchmark and delay
+_Parts = list[tuple[str, int | None, int]]  # benchmark, delay and number of readings
+_HERE = Event()  # this process may end
 
 
 class UnreadableError(Exception):
@@ -75,19 +81,10 @@ def read_values(data: bytes) -> Values:
 
     from lsmeter.measure.results.column import Column
 
-    child = start_reader()
-    assert child.stdin and child.stdout  # noqa: S101, PT018  (pipes)
-    try:
-        child.stdin.write(_SIZE.pack(len(data)) + data)
-        child.stdin.flush()
-        head, size = json.loads(child.stdout.readline()), child.stdout.read(_SIZE.size)
-        values = np.frombuffer(child.stdout.read(*_SIZE.unpack(size)), "<i8")
-    except (OSError, ValueError, struct.error):
-        start_reader.cache_clear()
-        _end(child)
-        raise UnreadableError("the process that reads it ends") from None
+    head, data = _read_bounded(data) if _HERE.is_set() else _ask(data)
     if isinstance(head, str):
         raise UnreadableError(head)
+    values = np.frombuffer(data, "<i8")
     found: dict[tuple[str, int | None], list[npt.NDArray[np.int64]]] = {}
     at = 0
     for name, delay_ns, count in head:
@@ -98,12 +95,34 @@ def read_values(data: bytes) -> Values:
     return {key: Column(each) for key, each in joined.items()}
 
 
+def _ask(data: bytes) -> tuple[_Parts | str, bytes]:
+    """Have another process read a file; return what `_read_bounded` does."""
+    child = start_reader()
+    assert child.stdin and child.stdout  # noqa: S101, PT018  (pipes)
+    try:
+        child.stdin.write(_SIZE.pack(len(data)) + data)
+        child.stdin.flush()
+        head, size = json.loads(child.stdout.readline()), child.stdout.read(_SIZE.size)
+        return head, child.stdout.read(*_SIZE.unpack(size))
+    except (OSError, ValueError, struct.error):
+        start_reader.cache_clear()
+        _end(child)
+        raise UnreadableError("the process that reads it ends") from None
+
+
+def read_here() -> None:
+    """Have this process read files from now on: a damaged one may end it, as the bounds may."""
+    os.environ[_THREADS] = "1"
+    _bound_memory()
+    _HERE.set()
+
+
 @cache
 def start_reader() -> subprocess.Popen[bytes]:
     """Start the process that reads, which takes half a second; it ends when this one does."""
     # -P: nothing of the working directory is run, which may be a stranger's.
     words = [sys.executable, "-P", "-m", __name__]
-    env = {**os.environ, "POLARS_MAX_THREADS": "1"}
+    env = {**os.environ, _THREADS: "1"}
     child = subprocess.Popen(
         words,
         env=env,
@@ -111,6 +130,7 @@ def start_reader() -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        pipesize=_PIPE_BYTES,
     )
     Finalize(None, _end, (child,), exitpriority=0)  # at the end of a forked process as well
     return child
@@ -124,8 +144,8 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     child.wait()
 
 
-def _read(data: bytes) -> tuple[list[tuple[str, int | None, int]], bytes]:
-    """Return benchmark, delay and number of the readings that follow each other, and all as bytes.
+def _read(data: bytes) -> tuple[_Parts, bytes]:
+    """Return which readings follow each other, and all as bytes.
 
     Of a boot that we wrote, these are its groups; of others' they may come in several parts.
     """
@@ -152,22 +172,29 @@ def _read(data: bytes) -> tuple[list[tuple[str, int | None, int]], bytes]:
     return parts.rows(), values.astype("<u8").tobytes()
 
 
-def _serve() -> None:
-    """Read one file after the other from standard input, until it ends."""
+def _bound_memory() -> None:
     _schema()  # polars is loaded before there is a limit
     most = min(_MEMORY_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1] % _NO_LIMIT)
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _read_bounded(data: bytes) -> tuple[_Parts | str, bytes]:
+    """Return what `_read` does within a bound on time, or why it cannot."""
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = round(used.ru_utime + used.ru_stime) + _CPU_S
+    resource.setrlimit(resource.RLIMIT_CPU, (min(limit, hard % _NO_LIMIT), hard))
+    try:
+        return _read(data)
+    except BaseException as error:  # noqa: BLE001  (a panic of polars is no Exception)
+        return (str(error).splitlines() or [""])[0][:_MAX_WHY], b""
+
+
+def _serve() -> None:
+    """Read one file after the other from standard input, until it ends."""
+    _bound_memory()
     while size := sys.stdin.buffer.read(_SIZE.size):
-        data = sys.stdin.buffer.read(*_SIZE.unpack(size))
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        limit = round(used.ru_utime + used.ru_stime) + _CPU_S
-        resource.setrlimit(resource.RLIMIT_CPU, (min(limit, hard % _NO_LIMIT), hard))
-        head: object
-        try:
-            head, values = _read(data)
-        except BaseException as error:  # noqa: BLE001  (a panic of polars is no Exception)
-            head, values = (str(error).splitlines() or [""])[0][:_MAX_WHY], b""
+        head, values = _read_bounded(sys.stdin.buffer.read(*_SIZE.unpack(size)))
         line = json.dumps(head).encode() + b"\n"
         sys.stdout.buffer.write(line + _SIZE.pack(len(values)) + values)
         sys.stdout.buffer.flush()

@@ -15,13 +15,13 @@ import multiprocessing
 import os
 import signal
 from array import array
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from itertools import accumulate
+from itertools import accumulate, chain, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,28 +37,31 @@ from lsmeter.core.storage import cache_dir, write_atomic
 from lsmeter.guest.conclude import PARSER
 from lsmeter.measure.results import boots as boot_files
 from lsmeter.measure.results.boots import BOOT_FILE, rounds_of, with_readings
-from lsmeter.measure.results.column import Column
-from lsmeter.measure.results.documents import DamagedResultError, digest_of, read_plain
+from lsmeter.measure.results.column import Column, as_array
+from lsmeter.measure.results.documents import (
+    DamagedResultError,
+    check_document,
+    digest_of,
+    read_plain,
+    read_seal,
+)
 from lsmeter.measure.results.manifest import Manifest, ManifestCell
 from lsmeter.measure.results.reading import ReadBoot, read_as_now
+from lsmeter.measure.results.samples import read_here
 from lsmeter.statistics import whole as formulas
 from lsmeter.statistics.whole import CycleCost, Windows, cycle_costs
 
 MANY = 32  # boots from which on it pays to keep summaries
 PARALLEL_FROM_BYTES = 40 << 20  # of boot.json: below it other processes start longer than they save
-_AT_ONCE = 4  # boots that a process is given
+_AT_ONCE = 16  # boots that a process is given: what is alike in them is worked out at once
 _KEY_BYTES, _SIZE_BYTES = 64, 4
 _MOST_BYTES = 64 << 20  # of a summary
 _NARROW = 1 << 31  # readings below it take half the room
 _MOST_COSTS = 100_000  # that a process which makes summaries remembers
 _FLOATS = ("value", "error", "freedom", "in_line", "deferred", "deferred_error")
 _COST = attrgetter(*_FLOATS)
-_FLOAT_BYTES = 8
-# Of readings, by whether they are narrow.
-_KINDS: dict[bool, np.dtype[np.signedinteger[Any]]] = {
-    False: np.dtype("<i8"),
-    True: np.dtype("<i4"),
-}
+_FLOAT_BYTES, _DIGEST_BYTES = 8, 32
+_WIDE, _THIN = np.dtype("<i8"), np.dtype("<i4")
 Job = tuple[Path, BootId]
 _Windows = Callable[[int], Callable[[], Sequence[Round]]]  # what reads those of a benchmark
 
@@ -67,25 +70,25 @@ _Windows = Callable[[int], Callable[[], Sequence[Round]]]  # what reads those of
 class _Shape:
     """How the arrays of one benchmark are cut out of those of all, and what is not in them.
 
-    operations is the place of those of its windows in the list of all; None where the cost of a
-    cycle is not known.
+    known: it is known what a cycle costs; plain is of that.
     """
 
     readings: int
-    narrow: bool
     windows: int = 0
-    operations: int | None = None
+    known: bool = False
     plain: bool = False
 
 
 @dataclass(frozen=True)
 class _Head:
-    """What a summary has beside its arrays; the boot is without readings and windows."""
+    """What a summary has beside its arrays; the boot is without readings and windows.
+
+    narrow: every reading is below 2**31.
+    """
 
     read: ReadBoot
     shapes: tuple[_Shape, ...]
-    operations: tuple[tuple[int, ...], ...]
-    sizes: tuple[int, int, int]  # floats, wide and narrow readings
+    narrow: bool
 
 
 @cache
@@ -96,7 +99,7 @@ def _head() -> TypeAdapter[_Head]:
 class _Held(NamedTuple):
     """What boots that were restored have in common."""
 
-    columns: dict[tuple[bool, bytes], Column]
+    columns: dict[tuple[int, bytes], Column]
     windows: dict[tuple[bytes, bool], Windows]
 
 
@@ -120,15 +123,17 @@ class Reader:
         except DamagedResultError as error:
             return error
 
-    def summary(self, job: Job) -> bytes:
-        """Return the summary of a boot; nothing for one that cannot be read, and why is not said.
+    def summaries(self, jobs: Sequence[Job]) -> list[bytes]:
+        """Return the summaries of boots; nothing for one that cannot be read, and why is not said.
 
         Another process is not to raise what this one could not show.
         """
-        try:
-            return _encode(self.whole(job))
-        except LsmeterError:
-            return b""
+        found: dict[int, ReadBoot] = {}
+        for place, job in enumerate(jobs):
+            with suppress(LsmeterError):
+                found[place] = self.whole(job)
+        made = dict(zip(found, _encode_each([*found.values()]), strict=True))
+        return [made.get(place, b"") for place in range(len(jobs))]
 
     def windows(self, job: Job, place: int) -> Sequence[Round]:
         """Read the windows of a benchmark again, by its place in the boot."""
@@ -165,19 +170,16 @@ def read_many(
     made, held = _summaries(reader, lacking), _Held({}, {})
     kept: dict[bytes, bytes] | None = {} if lacking or before - set(keys) else None
     spoilt = False
-    gc.disable()  # it would look through all boots again and again, and find nothing
-    try:
-        for job, key in zip(jobs, keys, strict=True):
-            data = known.pop(key) if key in before else next(made)
-            try:
-                yield _restored(data, job, reader, held)
-                if kept is not None:
-                    kept[key] = data
-            except (ValueError, DamagedResultError) as error:
-                spoilt |= isinstance(error, ValueError) and key in before
-                yield reader.whole_or_error(job)
-    finally:
-        gc.enable()
+    for job, key in zip(jobs, keys, strict=True):
+        data = known.pop(key) if key in before else next(made)
+        try:
+            # What was just made has just been read.
+            yield _restored(data, job, reader, held, check=key in before)
+            if kept is not None:
+                kept[key] = data
+        except (ValueError, DamagedResultError) as error:
+            spoilt |= isinstance(error, ValueError) and key in before
+            yield reader.whole_or_error(job)
     with suppress(InfrastructureError, OSError):
         if kept is not None and kept.keys() != before:
             _save(home, head, kept)
@@ -201,16 +203,17 @@ def _key(job: Job) -> bytes:
     """Name a boot by what it is, and where it stands in its run."""
     folder, planned = job
     with suppress(DamagedResultError):
-        data = read_plain(folder / BOOT_FILE)
-        return digest_of(f"{digest_of(data)} {planned.folder}".encode()).encode()
+        if seal := read_seal(folder / BOOT_FILE):
+            return digest_of(f"{seal} {planned.folder}".encode()).encode()
     return b""
 
 
 def _summaries(reader: Reader, jobs: Sequence[Job]) -> Iterator[bytes]:
     """Make summaries, many in several processes; what those cannot is left to this one."""
+    parts = [jobs[at : at + _AT_ONCE] for at in range(0, len(jobs), _AT_ONCE)]
     sizes = (path.stat().st_size for folder, _ in jobs if (path := folder / BOOT_FILE).is_file())
     if not jobs or sum(sizes) < PARALLEL_FROM_BYTES:
-        yield from map(reader.summary, jobs)
+        yield from chain.from_iterable(map(reader.summaries, parts))
         return
     # "spawn": a thread of the caller may hold a lock while we fork
     context = multiprocessing.get_context("spawn")
@@ -218,9 +221,9 @@ def _summaries(reader: Reader, jobs: Sequence[Job]) -> Iterator[bytes]:
     pool = ProcessPoolExecutor(processes, context, _start_process)
     done = 0
     try:
-        for data in pool.map(reader.summary, jobs, chunksize=_AT_ONCE):
-            done += 1
-            yield data
+        for made in pool.map(reader.summaries, parts):
+            done += len(made)
+            yield from made
     except BrokenProcessPool:
         yield from (b"" for _ in jobs[done:])
     finally:
@@ -229,7 +232,8 @@ def _summaries(reader: Reader, jobs: Sequence[Job]) -> Iterator[bytes]:
 
 def _start_process() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asked ends this one
-    gc.disable()  # as there: it would look through the costs that are known
+    gc.disable()  # it would look through the costs that are known
+    read_here()
 
 
 def _load(home: Path, head: bytes, only: Collection[bytes] | None = None) -> dict[bytes, bytes]:
@@ -258,54 +262,84 @@ def _save(home: Path, head: bytes, kept: dict[bytes, bytes]) -> None:
     write_atomic(home, b"".join((head, *parts)))
 
 
+class _Packed(NamedTuple):
+    """What a cycle costs: of _FLOATS, of each window, and how many operations each had."""
+
+    numbers: bytes
+    plain: bool
+
+
+def _packed(cost: CycleCost) -> _Packed:
+    numbers = array("d", (*_COST(cost), *cost.windows, *cost.operations))
+    return _Packed(numbers.tobytes(), cost.plain)
+
+
+def _cut_cost(numbers: bytes, shape: _Shape) -> CycleCost:
+    found = array("d", numbers)
+    named = dict(zip(_FLOATS, found, strict=False))
+    windows = found[len(_FLOATS) : len(_FLOATS) + shape.windows]
+    operations = tuple(map(int, found[len(_FLOATS) + shape.windows :]))
+    return CycleCost(
+        **named,
+        plain=shape.plain,
+        cycles=sum(operations),
+        windows=windows,
+        operations=operations,
+    )
+
+
+def _size_bytes(shape: _Shape) -> int:
+    """Return how long the numbers of a cost are."""
+    return _FLOAT_BYTES * (len(_FLOATS) + 2 * shape.windows) if shape.known else 0
+
+
 @cache
-def _costs_seen() -> dict[bytes, CycleCost]:
+def _costs_seen() -> dict[bytes, _Packed]:
     """Return what this process knows of costs, by the digests of their windows."""
     return {}
 
 
-def _costs(samples: Sequence[Samples], digests: Sequence[bytes]) -> Iterator[CycleCost | None]:
+def _costs(samples: Sequence[Samples], digests: Sequence[bytes]) -> Iterator[_Packed | None]:
     """Yield what a cycle of each costs; of windows that were seen before it is known."""
     known = _costs_seen()
     if len(known) > _MOST_COSTS:
         known.clear()
     ok = (item.whole is not None and item.whole.status is BenchmarkStatus.OK for item in samples)
     new = [None if own in known else item.whole for item, own in zip(samples, digests, strict=True)]
-    known |= {own: cost for own, cost in zip(digests, cycle_costs(new), strict=True) if cost}
+    found = zip(digests, cycle_costs(new), strict=True)
+    known |= {own: _packed(cost) for own, cost in found if cost}
     return (known.get(own) if good else None for own, good in zip(digests, ok, strict=True))
 
 
-def _encode(read: ReadBoot) -> bytes:
+def _encode_each(reads: Sequence[ReadBoot]) -> Iterator[bytes]:
+    digests = [[rounds_of(item).digest for item in read.boot.samples] for read in reads]
+    samples = chain.from_iterable(read.boot.samples for read in reads)
+    costs = _costs([*samples], [*chain.from_iterable(digests)])
+    for read, own in zip(reads, digests, strict=True):
+        yield _encode(read, own, islice(costs, len(own)))
+
+
+def _encode(read: ReadBoot, digests: Sequence[bytes], costs: Iterable[_Packed | None]) -> bytes:
     samples = read.boot.samples
-    digests = [rounds_of(item).digest for item in samples]
-    operations: dict[tuple[int, ...], int] = {}
-    floats = array("d")
-    readings: dict[bool, list[bytes]] = {False: [], True: []}
+    numbers: list[bytes] = []
     shapes = []
-    for item, cost in zip(samples, _costs(samples, digests), strict=True):
-        rounds = item.whole.rounds if item.whole else ()
-        values = np.asarray(item.values, _KINDS[False])
-        fits = bool(values.max(initial=0) < _NARROW)
-        readings[fits].append(values.astype(_KINDS[fits]).tobytes())
-        place = None
-        if cost is not None:
-            floats.extend((*_COST(cost), *cost.windows))
-            place = operations.setdefault(tuple(cost.operations), len(operations))
-        plain = cost is not None and cost.plain
-        shapes.append(_Shape(len(item.values), fits, len(rounds), place, plain))
+    for item, cost in zip(samples, costs, strict=True):
+        windows = len(item.whole.rounds) if item.whole else 0
+        packed, plain = cost or (b"", False)
+        shapes.append(_Shape(len(item.values), windows, bool(packed), plain))
+        numbers.append(packed)
     boot = replace(read.boot, samples=tuple(with_readings(item, (), ()) for item in samples))
-    wide, narrow = (b"".join(readings[fits]) for fits in (False, True))
-    sizes = len(floats), len(wide) // 8, len(narrow) // 4
-    head = _head().dump_json(
-        _Head(replace(read, boot=boot), tuple(shapes), tuple(operations), sizes)
-    )
+    values = np.concatenate([np.empty(0, _WIDE), *(as_array(item.values) for item in samples)])
+    narrow = bool(values.max(initial=0) < _NARROW)
+    head = _head().dump_json(_Head(replace(read, boot=boot), tuple(shapes), narrow))
     size = len(head).to_bytes(_SIZE_BYTES, "little")
-    body = b"".join((size, head, floats.tobytes(), wide, narrow, *digests))
+    readings = values.astype(_THIN if narrow else _WIDE).tobytes()
+    body = b"".join((size, head, *digests, *numbers, readings))
     return zstandard.ZstdCompressor(write_checksum=True).compress(body)
 
 
-def _restored(data: bytes, job: Job, reader: Reader, held: _Held) -> ReadBoot:
-    """Return a boot by its summary, once the digests of its other files are found right.
+def _restored(data: bytes, job: Job, reader: Reader, held: _Held, *, check: bool) -> ReadBoot:
+    """Return a boot by its summary; check: once the digests of its files are found right.
 
     Raises ValueError for what is no summary, DamagedResultError for a file that was changed.
     """
@@ -315,8 +349,10 @@ def _restored(data: bytes, job: Job, reader: Reader, held: _Held) -> ReadBoot:
         head = _head().validate_json(body[_SIZE_BYTES:at])
     except (zstandard.ZstdError, ValidationError) as error:
         raise ValueError from error
-    for name, digest in head.read.files.items():
-        read_plain(job[0] / name, digest)
+    if check:
+        check_document(job[0] / BOOT_FILE)
+        for name, digest in head.read.files.items():
+            read_plain(job[0] / name, digest)
     cut = _Cut(head, body, at, held, partial(partial, reader.windows, job))
     boot = head.read.boot
     samples = tuple(map(cut.sample, boot.samples, head.shapes))
@@ -327,15 +363,14 @@ class _Cut:
     """Cuts the arrays of a summary into those of its benchmarks, one after the other."""
 
     def __init__(self, head: _Head, body: bytes, at: int, held: _Held, windows: _Windows) -> None:
-        floats, wide, narrow = head.sizes
-        ends = list(accumulate((at, _FLOAT_BYTES * floats, 8 * wide, 4 * narrow)))
-        self._floats = body[ends[0] : ends[1]]
-        self._readings = {False: body[ends[1] : ends[2]], True: body[ends[2] : ends[3]]}
-        self._digests = body[ends[3] :]
-        self._operations = [(each, sum(each)) for each in head.operations]
+        digests = sum(_DIGEST_BYTES for item in head.shapes if item.windows)
+        numbers = sum(map(_size_bytes, head.shapes))
+        ends = list(accumulate((at, digests, numbers)))
+        self._digests, self._numbers = body[ends[0] : ends[1]], body[ends[1] : ends[2]]
+        self._readings = body[ends[2] :]
+        self._kind: np.dtype[np.signedinteger[Any]] = _THIN if head.narrow else _WIDE
         self._held, self._windows = held, windows
-        self._at = {False: 0, True: 0}
-        self._float = self._digest = self._place = 0
+        self._at = self._number = self._digest = self._place = 0
 
     def sample(self, item: Samples, shape: _Shape) -> Samples:
         values = self._column(shape) if shape.readings else ()
@@ -344,35 +379,22 @@ class _Cut:
         return with_readings(item, values, rounds)
 
     def _column(self, shape: _Shape) -> Column:
-        kind = _KINDS[shape.narrow]
-        begin = self._at[shape.narrow]
-        self._at[shape.narrow] = end = begin + shape.readings * kind.itemsize
-        key = shape.narrow, self._readings[shape.narrow][begin:end]
+        begin = self._at
+        self._at += shape.readings * self._kind.itemsize
+        key = self._kind.itemsize, self._readings[begin : self._at]
         if key not in self._held.columns:
-            self._held.columns[key] = Column(np.frombuffer(key[1], kind))
+            self._held.columns[key] = Column(np.frombuffer(key[1], self._kind))
         return self._held.columns[key]
 
     def _rounds(self, shape: _Shape) -> Windows:
-        digest = self._digests[self._digest : self._digest + 32]
-        self._digest += 32
-        numbers = b""
-        if shape.operations is not None:
-            begin = self._float
-            self._float += _FLOAT_BYTES * (len(_FLOATS) + shape.windows)
-            numbers = self._floats[begin : self._float]
-        key = digest, bool(numbers)
+        digest = self._digests[self._digest : self._digest + _DIGEST_BYTES]
+        self._digest += _DIGEST_BYTES
+        begin = self._number
+        self._number += _size_bytes(shape)
+        key = digest, shape.known
         if key not in self._held.windows:
-            cost = self._cost(shape, array("d", numbers))
+            numbers = self._numbers[begin : self._number]
+            cost = _cut_cost(numbers, shape) if shape.known else None
             read = self._windows(self._place)
             self._held.windows[key] = Windows(cost, digest, shape.windows, read)
         return self._held.windows[key]
-
-    def _cost(self, shape: _Shape, numbers: array[float]) -> CycleCost | None:
-        if shape.operations is None:
-            return None
-        operations, cycles = self._operations[shape.operations]
-        windows = numbers[len(_FLOATS) :]
-        named = dict(zip(_FLOATS, numbers, strict=False))
-        return CycleCost(
-            **named, plain=shape.plain, cycles=cycles, windows=windows, operations=operations
-        )

@@ -12,8 +12,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from lsmeter.core.model import (
     Benchmark,
     BenchmarkStatus,
@@ -26,6 +24,7 @@ from lsmeter.core.model import (
 )
 from lsmeter.core.model.conclusion import Comparison, Estimate, Verdict
 from lsmeter.measure.instruments import Instrument, find_instrument
+from lsmeter.measure.results.column import as_array
 from lsmeter.measure.results.directory import RunData, keep_by_run
 from lsmeter.measure.results.manifest import Manifest, ManifestCell
 from lsmeter.measure.tasks import cost_tasks
@@ -104,7 +103,7 @@ def _stored(boot: Boot) -> dict[str, BootReadings]:
     costs = cycle_costs([item.whole for item in items])
     return {
         item.benchmark: BootReadings(
-            boot.seed, np.asarray(item.values), item.ticked, item.whole, boot.index, cost
+            boot.seed, as_array(item.values), item.ticked, item.whole, boot.index, cost
         )
         for item, cost in zip(items, costs, strict=True)
     }
