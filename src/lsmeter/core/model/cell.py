@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -14,11 +13,12 @@ from pathlib import Path
 
 from lsmeter.core.model.arch import X86_64, BootProtocol
 from lsmeter.core.model.commands import Command
+from lsmeter.core.model.series import Series, series_of
 from lsmeter.core.model.setup import Setup
 from lsmeter.core.model.workload import Workload
 
 ParamValue = int | str
-_DAMON = (6, 17)
+_DAMON = Series(6, 17)
 
 
 class Better(StrEnum):
@@ -112,13 +112,9 @@ class Kernel:
             return ()  # nobody boots it
         # From 6.17 on DAMON can watch which pages are used: a thread that wakes up each 5 ms.
         said = self.config.get("DAMON_STAT_ENABLED_DEFAULT")
-        unknown = not self.config and self._series >= _DAMON
+        series = series_of(self.release)
+        unknown = not self.config and series is not None and series >= _DAMON
         return ("damon_stat.enabled=N",) if said == "y" or unknown else ()
-
-    @property
-    def _series(self) -> tuple[int, ...]:
-        found = re.match(r"(\d+)\.(\d+)", self.release)
-        return tuple(map(int, found.groups())) if found else ()
 
 
 @dataclass(frozen=True)

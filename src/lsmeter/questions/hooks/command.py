@@ -103,6 +103,7 @@ def analysed(
 
 def _configuration(tree: Path, named: str | None) -> Config:
     """Return the configuration that is named: a file's, a kernel's, or the tree's own."""
+    from lsmeter.core.model.series import series_of
     from lsmeter.questions.hooks.source.config import EVERYTHING, Config, read_config
     from lsmeter.sources.kernels.resolve import resolve
 
@@ -117,7 +118,7 @@ def _configuration(tree: Path, named: str | None) -> Config:
     except UsageError as error:
         title = error.title.removeprefix("--kernel: ")
         raise UsageError(f"--config: no such file, and {title}", hint=error.hint) from error
-    return Config(dict(kernel.config), named, ".".join(kernel.release.split(".")[:2]))
+    return Config(dict(kernel.config), named, str(series_of(kernel.release) or ""))
 
 
 def cost(

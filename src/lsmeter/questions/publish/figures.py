@@ -23,6 +23,7 @@ from lsmeter.core.groups import grouped
 from lsmeter.core.model import Conditions, Kernel, Problem
 from lsmeter.core.model.arch import ARCHES, X86_64
 from lsmeter.core.model.conclusion import Change, Comparison, Number, Verdict
+from lsmeter.core.model.series import series_of
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import Manifest
@@ -56,8 +57,7 @@ class Release:
     @property
     def series(self) -> str:
         """The series: 6.12."""
-        found = re.match(r"\d+\.\d+", self.name) or re.match(r"\d+\.\d+", self.release)
-        return found[0] if found else "other"
+        return str(series_of(self.name) or series_of(self.release) or "other")
 
     @cached_property
     def order(self) -> tuple[Version, str]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from lsmeter.core.model import Place
 from lsmeter.core.model.conclusion import Estimate
+from lsmeter.core.model.series import series_of
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks import find_task
 from lsmeter.measure.tasks.attribute import ATTRIBUTION
@@ -31,11 +32,6 @@ class Where(NamedTuple):
         return f"{self.kernel} {self.fs} {self.user}"
 
 
-def series(release: str) -> str:
-    """Return the series of a release: 6.1 of 6.1.0-56-cloud-amd64."""
-    return ".".join(release.split("-", maxsplit=1)[0].split(".")[:2])
-
-
 @dataclass(frozen=True)
 class Part:
     """One run of a study, read back; each view of it is worked out when a rule first asks."""
@@ -46,7 +42,10 @@ class Part:
     @cached_property
     def kernels(self) -> Mapping[str, str]:
         """The series of each kernel."""
-        return {kernel.name: series(kernel.release) for kernel in self.run.manifest.kernels}
+        return {
+            kernel.name: str(series_of(kernel.release) or kernel.release)
+            for kernel in self.run.manifest.kernels
+        }
 
     @cached_property
     def cells(self) -> tuple[CellResult, ...]:

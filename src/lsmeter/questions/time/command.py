@@ -249,7 +249,8 @@ def nearest(running: Kernel) -> tuple[str, str]:
     What the archive has counts, cached or not; only where it cannot be asked, what is cached.
     """
     from lsmeter.core.errors import InfrastructureError
-    from lsmeter.questions.time.likeness import nearest_kernel, series_of
+    from lsmeter.core.model.series import series_of
+    from lsmeter.questions.time.likeness import nearest_kernel
     from lsmeter.sources.kernels.resolve import resolve
     from lsmeter.sources.kernels.sources.debian import SOURCE
 
@@ -257,7 +258,7 @@ def nearest(running: Kernel) -> tuple[str, str]:
         return resolve("host").name, "its own image"
     except InfrastructureError as error:
         SCREEN.say(error.title)
-    series = series_of(running.release)
+    series = str(series_of(running.release) or running.release)
     try:
         names, of = SOURCE.offered(series), "Debian's archive"
     except InfrastructureError as error:

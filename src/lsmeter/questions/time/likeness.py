@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 
+from lsmeter.core.model.series import series_of
+
 # What of a guest's conditions is made like the host's.
 ALIKE = ("mitigations", "init_on_alloc", "cpu", "memcg", "lsms")
 # Modules that cost the same with or without others, as they need no policy, and their options.
@@ -16,19 +18,13 @@ _LAST_MINOR = {3: 19, 4: 20, 5: 19, 6: 19}
 _FIRST_MAJOR = 3
 
 
-def series_of(release: str) -> str:
-    """Return the series of a release, as 6.18 of 6.18.44-cloud; what is no version as it is."""
-    found = re.match(r"\d+\.\d+", release)
-    return found[0] if found else release
-
-
 def place_of(release: str) -> int | None:
     """Return where a release stands in the row of versions; None for what is no version."""
-    found = re.match(r"(\d{1,3})\.(\d{1,4})", release)
+    found = series_of(release)
     if found is None:
         return None
-    major, minor = int(found[1]), int(found[2])
-    return minor + sum(_LAST_MINOR.get(at, 19) + 1 for at in range(_FIRST_MAJOR, major))
+    passed = (_LAST_MINOR.get(at, 19) + 1 for at in range(_FIRST_MAJOR, found.major))
+    return found.minor + sum(passed)
 
 
 def nearest_kernel(release: str, offered: Mapping[str, str]) -> str | None:
