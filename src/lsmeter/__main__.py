@@ -6,16 +6,11 @@ Signals and closed streams are met before anything else is loaded, which takes a
 
 from __future__ import annotations
 
-import gc
 import io
 import os
 import sys
 
 from lsmeter.core.signals import heed_signals, leave
-
-# Objects made until those of them that hold each other are looked for. A run of many boots has
-# millions, which live as long as the command; by default they are looked through after each 700.
-_ALLOCATIONS = 1_000_000
 
 
 class _StandardError(io.FileIO):
@@ -31,7 +26,6 @@ class _StandardError(io.FileIO):
 def main() -> None:
     """Run the command line and exit with a documented code (`lsmeter help exit-codes`)."""
     heed_signals(leave)
-    gc.set_threshold(_ALLOCATIONS)
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         continue  # a closed stream: no other file may take its number
     os.close(number)

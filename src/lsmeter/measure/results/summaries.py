@@ -58,6 +58,9 @@ _KEY_BYTES, _SIZE_BYTES = 64, 4
 _MOST_BYTES = 64 << 20  # of a summary
 _NARROW = 1 << 31  # readings below it take half the room
 _MOST_COSTS = 100_000  # that a process which makes summaries remembers
+# Objects made until those of them that hold each other are looked for. A run of many boots has
+# millions, which live as long as the command, and were looked through after each 700.
+_ALLOCATIONS = 1_000_000
 _FLOATS = ("value", "error", "freedom", "in_line", "deferred", "deferred_error")
 _COST = attrgetter(*_FLOATS)
 _FLOAT_BYTES, _DIGEST_BYTES = 8, 32
@@ -158,6 +161,7 @@ def read_many(
     of says which part of the run they are ("": all of it): each part has a file of its own, and
     looks into that of the whole.
     """
+    gc.set_threshold(_ALLOCATIONS)
     reader = Reader(manifest, {cell.hash: cell for cell in manifest.cells})
     whole, home = (_home(run, part) for part in ("", of))
     made_by = f"{__version__} {PARSER} {_code()} {digest_of(said)}"
