@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -14,6 +15,7 @@ import pytest
 
 from lsmeter.questions.publish import document
 from lsmeter.questions.publish.figures import Site, make_site
+from tests.unit.model_builders import change
 from tests.unit.publish.builders import point, site
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -100,6 +102,16 @@ def test_plain_text_fits_mail(made: Site, files: dict[str, str]) -> None:
     nothing = document.files(make_site([point("6.1.1-1", 1300)]), ())
     assert nothing["news.txt"] == ""
     assert nothing["changes.txt"] == "no overhead changed by more than the margin\n"
+
+
+def test_a_change_of_the_baseline_alone_is_told_as_that() -> None:
+    """It adds the same: no hook explains why it is a larger share now."""
+    old = point("6.1.1-1", 1300)
+    new = replace(old.found, typical=change(900, 1200), whole=change(900, 1200))
+    (step,) = make_site([old, point("6.12.1-1", 1200, found=new)]).steps
+    assert step.difference == 0
+    told = "it adds as many as before; the baseline went from 1,000 to 900"
+    assert document.cause(step) == told
 
 
 def test_the_feed_is_atom(made: Site, files: dict[str, str]) -> None:

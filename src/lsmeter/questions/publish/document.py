@@ -248,8 +248,12 @@ def amount(step: Step) -> str:
 
 
 def cause(step: Step) -> str:
-    """Say in which hook and function most of it is."""
+    """Say in which hook and function most of it is, or that it is all the baseline's."""
     moved = step.moved
+    if not round(step.difference, 1):
+        sides = (side.change(step.number) for side in (step.before, step.after))
+        old, new = (round(side.baseline_value, 1) if side else 0 for side in sides)
+        return f"it adds as many as before; the baseline went from {count(old)} to {count(new)}"
     if moved is None:
         return "not attributed"
     function = f", most in {moved.function} {_insns(moved.function_insns)}" * bool(moved.function)
