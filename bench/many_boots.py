@@ -25,7 +25,7 @@ _APART = 1_000  # indexes and seeds of one repetition from those of the next
 
 def make(run: RunData, home: Path, boots: int) -> None:
     """Write a run of so many boots, as evenly over cells as they were."""
-    known = [stored for boot in run.boots if (stored := read_boot(run.folder(boot), boot)).raw]
+    known = [stored for boot in run.boots if (stored := read_boot(run.folder(boot), boot)).capture]
     made = []
     for number in range(boots):
         boot, again = known[number % len(known)].boot, number // len(known) * _APART
@@ -33,10 +33,9 @@ def make(run: RunData, home: Path, boots: int) -> None:
     create_run(home, replace(run.manifest, boots=tuple(made)))
     for number, planned in enumerate(made):
         stored = known[number % len(known)]
-        capture = stored.capture
-        if capture is not None and stored.request is not None:
+        if stored.capture is not None and stored.request is not None:
             boot = _moved(stored.boot, planned)
-            write_boot(boot_folder(home, planned), boot, capture, stored.request)
+            write_boot(boot_folder(home, planned), boot, stored.capture, stored.request)
 
 
 def _moved(boot: Boot, planned: BootId) -> Boot:

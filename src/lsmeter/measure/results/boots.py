@@ -20,6 +20,7 @@ from hashlib import sha256
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
+from threading import get_ident
 
 import zstandard
 from pydantic import TypeAdapter
@@ -81,29 +82,6 @@ class _Document:
 _DOCUMENT = TypeAdapter(_Document)
 
 
-@dataclass(frozen=True)
-class _Raw:
-    """Where the raw form of a boot is, and what it has to be."""
-
-    directory: Path
-    document: _Document
-    taken: _Taken
-
-    def check(self) -> None:
-        """Raise DamagedResultError for a file that is not what was written."""
-        for name in (RESULTS_FILE, CONSOLE_FILE):
-            read_plain(self.directory / name, self.document.files[name])
-
-    def capture(self) -> Capture:
-        files, said = self.document.files, self.taken
-        results = _unpacked(self.directory / RESULTS_FILE, files[RESULTS_FILE])
-        if digest_of(results) != said.results_sha256:
-            raise DamagedResultError(self.directory / RESULTS_FILE, "it is not what was written")
-        console = read_plain(self.directory / CONSOLE_FILE, files[CONSOLE_FILE])
-        ended = said.ending, said.exit_code, self.document.boot.wall_s, said.stderr
-        return Capture(results, console, *ended, facts=said.facts)
-
-
 class Rounds(tuple[Round, ...]):  # noqa: SLOT001  (it has room for what is worked out once)
     """The windows of one benchmark in one boot; equal ones of several boots may be one object."""
 
@@ -132,23 +110,18 @@ _MOST_ROUNDS = 8192  # lists of windows that are remembered
 
 @dataclass(frozen=True)
 class StoredBoot:
-    """A boot as it was read back, by which version it was written, and what its guest was asked.
+    """A boot as it was read back, by which version it was written, and its raw form if kept.
 
-    files has the digest that each file was written with. Of what another program measured, or may
-    not be handed on, there is no request and no raw form.
+    files has the digest that each file was written with. A boot with its raw form also has what
+    the guest was asked for.
     """
 
     boot: Boot
     version: str  # of lsmeter
     parser: int
+    capture: Capture | None
     files: Mapping[str, str]
     request: Request | None = None
-    raw: _Raw | None = None
-
-    @property
-    def capture(self) -> Capture | None:
-        """The raw form, unpacked anew each time; DamagedResultError."""
-        return self.raw.capture() if self.raw else None
 
 
 def write_boot(directory: Path, boot: Boot, capture: Capture, request: Request) -> None:
@@ -268,11 +241,9 @@ def read_boot(directory: Path, asked: BootId) -> StoredBoot:
     boot = replace(boot, samples=tuple(samples))
     if why := next(_impossible(boot), ""):
         raise DamagedResultError(path, why)
+    capture = _read_capture(directory, found, found.capture) if found.capture else None
     version = found.lsmeter_version[:40]
-    raw = _Raw(directory, found, found.capture) if found.capture else None
-    if raw:
-        raw.check()
-    return StoredBoot(boot, version, found.parser, found.files, found.request, raw)
+    return StoredBoot(boot, version, found.parser, capture, found.files, found.request)
 
 
 def _parse(data: bytes) -> _Document:
@@ -321,10 +292,10 @@ def _impossible(boot: Boot) -> Iterator[str]:
 
 
 def damaged_outputs(directory: Path, stored: StoredBoot) -> Iterator[DamagedResultError]:
-    """Yield which outputs of plugins are not what was written; `read_boot` has not looked."""
+    """Yield what is wrong with the outputs of plugins; `read_boot` does not look at them."""
     for name in sorted({*stored.files} - {*_ALWAYS}):
         try:
-            read_plain(directory / name, stored.files[name])
+            _unpacked(directory / name, stored.files[name])
         except DamagedResultError as error:
             yield error
 
@@ -340,11 +311,27 @@ def read_output(directory: Path, name: str) -> bytes | None:
         return None
 
 
+def _read_capture(directory: Path, found: _Document, said: _Taken) -> Capture:
+    """Return the raw form of a boot, once its digest is found right."""
+    results = _unpacked(directory / RESULTS_FILE, found.files[RESULTS_FILE])
+    if digest_of(results) != said.results_sha256:
+        raise DamagedResultError(directory / RESULTS_FILE, "it is not what was written")
+    console = read_plain(directory / CONSOLE_FILE, found.files[CONSOLE_FILE])
+    ended = said.ending, said.exit_code, found.boot.wall_s, said.stderr
+    return Capture(results, console, *ended, facts=said.facts)
+
+
 def _unpacked(path: Path, digest: str) -> bytes:
     data = read_plain(path, digest)
     try:
         if zstandard.frame_content_size(data) > MAX_FILE_BYTES:
             raise DamagedResultError(path, f"unpacks to more than {MAX_FILE_BYTES} bytes")
-        return zstandard.decompress(data, max_output_size=MAX_FILE_BYTES)
+        return _decompressor(get_ident()).decompress(data, max_output_size=MAX_FILE_BYTES)
     except zstandard.ZstdError as error:
         raise DamagedResultError(path, str(error)) from None
+
+
+@lru_cache(16)
+def _decompressor(_thread: int) -> zstandard.ZstdDecompressor:
+    """Return the one of a thread: making it takes longer than unpacking a boot."""
+    return zstandard.ZstdDecompressor()

@@ -45,7 +45,7 @@ def read_as_now(folder: Path, planned: BootId, manifest: Manifest, cell: Manifes
 def _measured_by(stored: StoredBoot) -> str:
     """Say by which version a boot was measured, and what became of its raw results."""
     version = f"were measured by lsmeter {stored.version}"
-    if stored.raw is None or (stored.parser == PARSER and stored.version == __version__):
+    if stored.capture is None or (stored.parser == PARSER and stored.version == __version__):
         return ""  # of another program, or of this version
     if stored.parser != PARSER:
         return f"{version}; their raw results were read again by {__version__}"
@@ -53,11 +53,11 @@ def _measured_by(stored: StoredBoot) -> str:
 
 
 def _current(stored: StoredBoot, manifest: Manifest, cell: ManifestCell) -> Boot:
-    if stored.parser == PARSER or (capture := stored.capture) is None:
+    if stored.capture is None or stored.parser == PARSER:
         return stored.boot
     boot = BootId(stored.boot.cell_hash, stored.boot.index, stored.boot.seed)
     asked = _asked_cell(manifest, cell)
-    return conclude(boot, asked, cell.command, capture, stored.request)
+    return conclude(boot, asked, cell.command, stored.capture, stored.request)
 
 
 def _asked_cell(manifest: Manifest, cell: ManifestCell) -> Cell:

@@ -64,10 +64,9 @@ def find_monitored(run: RunData, *, first_only: bool = False) -> Iterator[Monito
 
 def _monitored(run: RunData, cell: ManifestCell, boot: Boot) -> Monitored:
     stored = read_boot(run.folder(boot), boot)
-    capture = stored.capture
-    if capture is None or stored.request is None:
+    if stored.capture is None or stored.request is None:
         return Monitored(cell.place, boot, Monitoring(cell.place.setup, (), 0, (), ()))
-    moments = parse_session(capture.complete_lines, stored.request).moments
+    moments = parse_session(stored.capture.complete_lines, stored.request).moments
     of_host = cell.task.name == "visit"
     clock = "" if of_host else " of guest time"
     facts = (
