@@ -252,8 +252,9 @@ def cause(step: Step) -> str:
     moved = step.moved
     if not round(step.difference, 1):
         sides = (side.change(step.number) for side in (step.before, step.after))
-        old, new = (round(side.baseline_value, 1) if side else 0 for side in sides)
-        return f"it adds as many as before; the baseline went from {count(old)} to {count(new)}"
+        old, new = (count(side.baseline_value if side else None) for side in sides)
+        unit = numbers.unit_word(step.after.graph.unit)
+        return f"it adds as many as before; the baseline went from {old} to {new} {unit}"
     if moved is None:
         return "not attributed"
     function = f", most in {moved.function} {_insns(moved.function_insns)}" * bool(moved.function)
