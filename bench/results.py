@@ -207,9 +207,8 @@ def judged_claims(document: dict[str, Any], known: str) -> str:
 
 def _rows(study: dict[str, Any]) -> Iterator[dict[str, str]]:
     for item in study["claims"]:
-        decided = [place["measured"] for place in item["places"] if not place["holds"]]
-        decided += [place["measured"] for place in item["places"]] or [item["why"]]
-        cells = (study["name"], item["id"], item["verdict"], decided[0])
+        decided = item["decided"]["measured"] if item["decided"] else item["why"]
+        cells = (study["name"], item["id"], item["verdict"], decided)
         yield dict(zip(_COLUMNS, cells, strict=True))
 
 

@@ -22,11 +22,12 @@ from lsmeter.questions.reproduce.compared import (
     compare_overheads,
     compare_table,
 )
+from lsmeter.questions.reproduce.data import CLAIM
 from lsmeter.questions.reproduce.figures import Reproduced, by_kind, by_study, reproduced
-from lsmeter.questions.reproduce.judge import Verdict, judge, known_facts
-from lsmeter.questions.reproduce.parts import Part
+from lsmeter.questions.reproduce.judge import Verdict, conclude, judge, known_facts
+from lsmeter.questions.reproduce.parts import Part, Where
 from lsmeter.questions.reproduce.plots import specify
-from lsmeter.questions.reproduce.quantities import PERCENT, Quantity
+from lsmeter.questions.reproduce.quantities import PERCENT, Finding, Quantity
 from lsmeter.tables import render
 from lsmeter.tables.model import Detail, Document
 from lsmeter.tables.render import Options
@@ -370,6 +371,23 @@ def test_programs_get_tables_and_verdicts(found: Reproduced) -> None:
         "sign and size",
     )
     assert row["ours"][0]["unit"] == "%"
+
+
+def test_programs_get_the_place_that_decided() -> None:
+    study = find_study("uva03")
+    known, refuted = (
+        Finding(None, "perhaps", why="not told"),
+        Finding(holds=False, text="it is not"),
+    )
+    places = {Where("6.1", "tmpfs", "root"): known, Where("7.2", "tmpfs", "root"): refuted}
+    found = conclude(study.name, study.claims[0], places)
+    decided = CLAIM.entry(found)["decided"]
+    assert (found.verdict, decided["kernel"], decided["measured"]) == (
+        Verdict.FAILS,
+        "7.2",
+        "it is not",
+    )
+    assert CLAIM.entry(conclude(study.name, study.claims[0], {}))["decided"] is None
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,24 @@
 from __future__ import annotations
 
 from lsmeter.questions.reproduce.judge import Judged, Verdict
-from lsmeter.tables.fields import Each, Field, Row, named
+from lsmeter.questions.reproduce.parts import Where
+from lsmeter.tables.fields import Each, Field, Maybe, Row, named
+
+
+def _where(where: Where) -> dict[str, object]:
+    return {"kernel": where.kernel, "filesystem": where.fs, "user": where.user}
+
+
+def _decided(item: Judged) -> dict[str, object] | None:
+    if item.decided is None or not item.decided.text:
+        return None
+    return {**_where(item.where), "measured": item.decided.text}
 
 
 def _holds(item: Judged) -> list[dict[str, object]]:
     return [
         {
-            "kernel": where.kernel,
-            "filesystem": where.fs,
-            "user": where.user,
+            **_where(where),
             "holds": one.holds,
             "measured": one.text or one.why,
             "distance": one.distance,
@@ -32,6 +41,7 @@ def _holds(item: Judged) -> list[dict[str, object]]:
 
 
 _ROWS = Row(tuple(map(named, ("part", "benchmark", "setup", "baseline"))))
+_DECIDED = Row(tuple(map(named, ("kernel", "filesystem", "user", "measured"))))
 _PLACE = Row(
     (
         *map(named, ("kernel", "filesystem", "user")),
@@ -49,6 +59,7 @@ CLAIM = Row(
         Field("read_off", value="claim.read_off", of=bool),
         Field("verdict", of=Verdict),
         named("why"),
+        Field("decided", value=_decided, of=Maybe(_DECIDED)),
         Field("places", value=_holds, of=Each(_PLACE)),
         Field("causes", of=Each(str)),
     )

@@ -99,7 +99,7 @@ def _judge(
                 found[where] = Evaluation(functions, study.lists).find(rule)
             except RuleError as error:  # what was measured stays, and so do the other claims
                 found[where] = quantities.unknown(f"{study.where(claim)}: {error}")
-    return _concluded(study.name, claim, found)
+    return conclude(study.name, claim, found)
 
 
 def is_meant(item: Claim | Placed, where: Where) -> bool:
@@ -108,7 +108,8 @@ def is_meant(item: Claim | Placed, where: Where) -> bool:
     return all(not names or own in names for own, names in zip(where, asked, strict=True))
 
 
-def _concluded(study: str, claim: Claim, found: Mapping[Where, Finding]) -> Judged:
+def conclude(study: str, claim: Claim, found: Mapping[Where, Finding]) -> Judged:
+    """Return the verdict over all places, and which of them decided."""
     decided = quantities.every(found.values())
     verdict = {True: Verdict.HOLDS, False: Verdict.FAILS, None: Verdict.OPEN}[decided.holds]
     where = next((at for at, item in found.items() if item is decided), _NOWHERE)
