@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Measures with two versions of lsmeter and says which numbers differ.
 
-Usage: python bench/equal.py record DIR [--program LSMETER]   (about 12 minutes; needs the kernel
-                                                               built:6.1-lsm-all)
+Usage: python bench/equal.py record DIR [--program LSMETER] [--only NAME,...]
        python bench/equal.py compare BEFORE AFTER
 
 Recorded are the JSON forms of the main experiment (whole costs included), three kernels, an
-attributed run, sweeps on two kernels, counts of hooks, hooks against policies, a comparison and a
-history. Numbers are matched by what they are of: kernel, setup, benchmark, hook and the name of
-the field. Times and texts are left out.
+attributed run, sweeps on two kernels, counts of hooks, hooks against policies, suites, events, a
+comparison, a gate, a history, an index and an estimate: 12 minutes, with the kernel
+built:6.1-lsm-all. Numbers are matched by what they are of: kernel, setup, benchmark, hook and the
+name of the field. Times and texts are left out.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +46,20 @@ RUNS: dict[str, tuple[str, ...]] = {
         *("run", "experiments/policy-cost.toml", "--kernel", "built:6.1-lsm-all"),
         *("--baseline", "capability", *_each("--setup", *_SETUPS)),
     ),
+    "suites": ("run", "experiments/suites.toml", *_each("--setup", "capability", "selinux")),
+    "events": (
+        *("run", "experiments/events.toml", "--kernel", "debian:6.1"),
+        *_each("--setup", "capability", "selinux"),
+    ),
 }
+_PROFILE = "tests/data/profiles/strace-c-f.txt"
 # What is read from the runs, or measured by a command of its own.
 VIEWS: dict[str, tuple[str, ...]] = {
     **{f"rep-{name}": ("report", f"r-{name}") for name in RUNS},
     "compare": ("compare", "r-main", "r-main2"),
+    "gate": ("gate", "r-main", "r-main2"),
+    "index": ("index", "r-suites"),
+    "estimate": ("estimate", "--profile", _PROFILE, "--seconds", "10", "r-suites"),
     "history": ("history", "r-kernels"),
     "cost": ("hooks", "cost", "r-attributed"),
     "slopes1": ("slopes", "--kernel", "built:6.1-lsm-all", "--fresh"),
@@ -69,20 +79,21 @@ _LEFT_OUT = frozenset(
 )
 
 
-def record(home: Path, program: list[str]) -> None:
-    """Measure everything into `home`."""
+def record(home: Path, program: list[str], only: frozenset[str] = frozenset()) -> None:
+    """Measure everything, or what is named, into `home`."""
     home.mkdir(parents=True, exist_ok=True)
-    root = Path(__file__).resolve().parents[1]
-    for name, words in RUNS.items():
-        found = [str(root / word) if word.startswith("experiments/") else word for word in words]
-        _run(
-            home,
-            [*program, *found, "--fresh", "--run-dir", f"r-{name}"],
-            home / f"{name}.txt",
-            name,
-        )
-    for name, words in VIEWS.items():
-        _run(home, [*program, *words, "--format", "json"], home / f"{name}.json", name)
+    for name, words in (*RUNS.items(), *VIEWS.items()):
+        if only and name not in only:
+            continue
+        more = ("--fresh", "--run-dir", f"r-{name}") if name in RUNS else ("--format", "json")
+        form = "txt" if name in RUNS else "json"
+        command = [*program, *map(_placed, words), *more]
+        _run(home, command, home / f"{name}.{form}", name)
+
+
+def _placed(word: str) -> str:
+    own = word.startswith(("experiments/", "tests/"))
+    return str(Path(__file__).resolve().parents[1] / word) if own else word
 
 
 def _run(home: Path, words: list[str], output: Path, name: str) -> None:
@@ -121,16 +132,22 @@ def compare(before: Path, after: Path) -> int:
             continue
         same = [key for key in old if key in new and old[key] == new[key]]
         other = [key for key in old if key in new and old[key] != new[key]]
-        gone = Counter(key[-1] for key in old if key not in new)
-        added = Counter(key[-1] for key in new if key not in old)
         print(f"{name}: {len(same):,} equal, {len(other):,} differ")
         for key in other[:20]:
             print(f"  {' / '.join(key)}: {old[key]} then {new[key]}")
-        for what, found in (("only before", gone), ("only after", added)):
-            if found:
-                print(f"  {what}: " + ", ".join(f"{key} {n:,}" for key, n in found.most_common()))
+        _summarize("equal", same)
+        _summarize("differ", other)
+        _summarize("only before", old.keys() - new.keys())
+        _summarize("only after", new.keys() - old.keys())
         worse += len(other)
     return worse
+
+
+def _summarize(what: str, keys: Iterable[tuple[str, ...]]) -> None:
+    """Print how many numbers there are of each field."""
+    found = Counter(" ".join(word for word in key[-2:] if "=" not in word) for key in keys)
+    if found:
+        print(f"  {what}: " + ", ".join(f"{key} {n:,}" for key, n in found.most_common()))
 
 
 def _read(path: Path) -> dict[tuple[str, ...], float] | None:
@@ -141,14 +158,20 @@ def _read(path: Path) -> dict[tuple[str, ...], float] | None:
 
 def main() -> int:
     """Do what the command line says; exit 1 when numbers differ."""
-    words = sys.argv[1:]
-    if len(words) >= 2 and words[0] == "record":
-        record(Path(words[1]), words[3:] or [sys.executable, "-m", "lsmeter"])
-        return 0
-    if len(words) == 3 and words[0] == "compare":
-        return 1 if compare(Path(words[1]), Path(words[2])) else 0
-    print(__doc__, file=sys.stderr)
-    return 2
+    parser = argparse.ArgumentParser(description="Measure with two versions and compare.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    measure = commands.add_parser("record")
+    measure.add_argument("home", type=Path)
+    measure.add_argument("--program", default=f"{sys.executable} -m lsmeter")
+    measure.add_argument("--only", default="", help="runs and views, separated by commas")
+    both = commands.add_parser("compare")
+    both.add_argument("before", type=Path)
+    both.add_argument("after", type=Path)
+    found = parser.parse_args()
+    if found.command == "compare":
+        return 1 if compare(found.before, found.after) else 0
+    record(found.home, found.program.split(), frozenset(filter(None, found.only.split(","))))
+    return 0
 
 
 if __name__ == "__main__":
