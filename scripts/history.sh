@@ -61,8 +61,7 @@ print_unexplained() {
 		import json, sys
 		site = json.load(open(sys.argv[1]))
 		for change in site["changes"]:
-		    # Where a setup adds as many as before, no hook is looked for.
-		    named = change["moved"] or not round(change["difference"], 1)
+		    named = change["moved"] or change["is_of_baseline"]
 		    if not named and site["graphs"][change["graph"]]["suite"] == "file":
 		        for side in ("kernel", "since_kernel"):
 		            print(site["kernels"][change[side]]["version"])

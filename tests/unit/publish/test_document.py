@@ -112,6 +112,7 @@ def test_a_change_of_the_baseline_alone_is_told_as_that() -> None:
     assert step.difference == 0
     told = "it adds as many as before; the baseline went from 1,000 to 900 instructions"
     assert document.cause(step) == told
+    assert step.is_of_baseline
 
 
 def test_the_feed_is_atom(made: Site, files: dict[str, str]) -> None:
@@ -130,6 +131,7 @@ def test_the_json_has_every_point_and_is_documented(made: Site, files: dict[str,
     one = next(item for item in data["graphs"] if item["setup"] == "setup-1")
     assert one["overhead"] == [0.24, 0.24, 0.24, 0.27]
     step = data["changes"][0]
+    assert not step["is_of_baseline"]
     graph = data["graphs"][step["graph"]]
     assert graph["setup"] == "setup-1"
     assert data["kernels"][step["kernel"]]["version"] == "6.0.3-1"

@@ -250,7 +250,7 @@ def amount(step: Step) -> str:
 def cause(step: Step) -> str:
     """Say in which hook and function most of it is, or that it is all the baseline's."""
     moved = step.moved
-    if not round(step.difference, 1):
+    if step.is_of_baseline:
         sides = (side.change(step.number) for side in (step.before, step.after))
         old, new = (count(side.baseline_value if side else None) for side in sides)
         unit = numbers.unit_word(step.after.graph.unit)
@@ -349,6 +349,7 @@ def _step(step: Step, places: dict[Release, int], graphs: dict[Graph, int]) -> d
         "points": _rounded(step.points),
         "difference": _rounded(step.difference),
         "moved": vars(step.moved) if step.moved else None,
+        "is_of_baseline": step.is_of_baseline,
         "beside": list(step.beside),
     }
 

@@ -150,6 +150,11 @@ class Step:
     beside: tuple[str, ...] = ()
     moved: Moved | None = None
 
+    @property
+    def is_of_baseline(self) -> bool:
+        """Whether the setup adds as many as before, as far as it is shown: to one decimal."""
+        return not round(self.difference, 1)
+
 
 @dataclass(frozen=True)
 class Line:
