@@ -15,7 +15,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from lsmeter.core.errors import UsageError
-from lsmeter.core.model import Benchmark
+from lsmeter.core.model import Benchmark, BenchmarkStatus, Whole
+from lsmeter.core.model.conclusion import Number
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.gate.document import document, lines
 from lsmeter.questions.gate.judge import Applied, Finding, Gated, Judgement, Outcome, hold, judge
@@ -81,6 +82,21 @@ def test_what_only_one_run_has_is_not_judged_and_named(
     message = suite.find("testcase/skipped")
     assert message is not None
     assert why in (message.get("message") or "")
+
+
+def test_a_lost_whole_cost_keeps_no_rule(tmp_path: Path) -> None:
+    """What is left is no better; what is lost may be worse."""
+    costs = {"capability": {OPEN: 1000, STAT: 500}}
+    before, after = run(tmp_path / "a", costs), run(tmp_path / "b", costs)
+    assert gated((before, after), "*<=1%").code == 0  # neither was asked for whole costs
+    first, *others = after.boots[0].samples
+    cut = (replace(first, whole=Whole(BenchmarkStatus.TIMEOUT)), *others)
+    both = (before, replace(after, boots=(replace(after.boots[0], samples=cut),)))
+    found = gated(both, "*<=1%")
+    assert found.code == 125
+    assert [item.outcome for item in found.judged.findings] == [Outcome.MISSING, Outcome.KEPT]
+    rule = replace(parse_rule("*<=1%"), numbers=(Number.TYPICAL,))
+    assert Gated(judge(*both, [rule])).code == 0
 
 
 def test_controls_alone_keep_no_rule(tmp_path: Path) -> None:

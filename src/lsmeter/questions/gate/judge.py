@@ -17,7 +17,7 @@ from enum import StrEnum
 from itertools import chain
 
 from lsmeter.core.errors import ExitCode, UsageError
-from lsmeter.core.model import Benchmark, Better, Kernel, Place, Problem
+from lsmeter.core.model import Benchmark, BenchmarkStatus, Better, Kernel, Place, Problem
 from lsmeter.core.model.conclusion import Change, Comparison, Difference, Number, Verdict
 from lsmeter.core.registry import near, nearest
 from lsmeter.measure.instruments import Instrument, find_instrument
@@ -154,12 +154,14 @@ def judge(before: RunData, after: RunData, rules: Sequence[Rule]) -> Judgement:
     benchmarks = [item for run in runs for item in run.benchmarks]
     check_rules(rules, benchmarks, setups, find_instrument(after.manifest.instrument))
     sides = _sides(before, after)
+    lost = _lost_wholes(before, after, report.comparisons)
     applied = tuple(
         Applied(
             rule,
             tuple(
-                _finding(rule, place, benchmark, known.get((place, benchmark.id)), report)
+                _finding(rule, key, benchmark, known.get(key), report, lost=key in lost)
                 for place, benchmark in _named(rule, sides[0])
+                for key in [(place, benchmark.id)]
             ),
             *(len(_named(rule, side)) for side in sides[1:]),
         )
@@ -223,13 +225,41 @@ def _in(change: Change, higher: bool) -> Change:  # noqa: FBT001  (is better)
     return replace(change, overhead=worse[0], overhead_low=worse[1], overhead_high=worse[2])
 
 
+def _lost_wholes(
+    before: RunData, after: RunData, comparisons: Iterable[Comparison]
+) -> frozenset[tuple[Place, str]]:
+    """Return what lacks its whole cost although a run was asked for it: the rest proves nothing."""
+    alike = pair_places(before.manifest, after.manifest)
+    asked = {
+        (alike(cell.place), samples.benchmark)
+        for run in (before, after)
+        for cell in run.manifest.cells
+        for boot in run.boots_of(cell)
+        for samples in boot.samples
+        if samples.whole is not None and samples.whole.status is not BenchmarkStatus.SKIPPED
+    }
+    return frozenset(
+        (item.place, item.benchmark.id)
+        for item in comparisons
+        if item.whole is None and (alike(item.place), item.benchmark.id) in asked
+    )
+
+
 def _finding(
-    rule: Rule, place: Place, benchmark: Benchmark, item: Comparison | None, report: Report
+    rule: Rule,
+    key: tuple[Place, str],
+    benchmark: Benchmark,
+    item: Comparison | None,
+    report: Report,
+    *,
+    lost: bool,
 ) -> Finding:
     found = hold(rule, item, report.margin) if item is not None else None
-    if found is not None:
+    lost = lost and Number.WHOLE in rule.numbers
+    if found is not None and not (lost and found.outcome in (Outcome.KEPT, Outcome.OPEN)):
         return found
-    why = "" if item is None else f"no {' or '.join(rule.numbers)} was measured"
+    place = key[0]
+    why = "" if item is None or lost else f"no {' or '.join(rule.numbers)} was measured"
     why = why or _why(place, benchmark, report.problems)
     return Finding(rule, place, benchmark, Outcome.MISSING, detail=why)
 
