@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from lsmeter.core.model.conclusion import Number
 from lsmeter.questions.publish import document
 from lsmeter.questions.publish.figures import Site, make_site
 from tests.unit.model_builders import change
@@ -113,6 +114,24 @@ def test_a_change_of_the_baseline_alone_is_told_as_that() -> None:
     told = "it adds as many as before; the baseline went from 1,000 to 900 instructions"
     assert document.cause(step) == told
     assert step.is_of_baseline
+
+
+def test_a_caption_is_of_what_is_drawn_and_of_the_number_that_decided() -> None:
+    new = point("6.12.1-1", 1600)
+    whole = replace(new.found, decided_by=Number.WHOLE, whole=change(1000, 1900))
+    whole = replace(whole, decided=change(1000, 1900))
+    old = [point(f"6.1.{n}-1", 1300) for n in (1, 2)]
+    points = (*old, point("6.12.1-1", 1600), point("6.12.2-1", 0, found=whole))
+    made = document.files(make_site(points), ())
+    captions = {
+        name: re.findall(r"<figcaption>.*?</span> (.*?): on the newest", text)[0]
+        for name, text in made.items()
+        if name.startswith("series/")
+    }
+    assert captions["series/6.1.html"].startswith("+30.0 %")
+    assert captions["series/6.12.html"].startswith("+90.0 %")
+    assert captions["series/6.12.html"].endswith("(whole cycle; drawn: typical call)")
+    assert "whole" not in captions["series/6.1.html"]
 
 
 def test_the_feed_is_atom(made: Site, files: dict[str, str]) -> None:

@@ -44,6 +44,7 @@ class Plot:
     lines: tuple[tuple[int, Line], ...]
     names: tuple[str, ...]  # of the lines, in their order
     drawings: tuple[Drawing, ...]
+    newest: tuple[Point, ...]  # of each line, of the releases that are drawn
 
 
 def slug(text: str) -> str:
@@ -127,7 +128,15 @@ def _plot(graph: Graph, lines: list[tuple[int, Line]], site: Site, series: str) 
     names = tuple(line.graph.setup for _, line in lines)
     title, said = graph.benchmark, ", ".join(graph.said)
     drawn = drawings(lines, shown)
-    return Plot(key_of(graph), title, said, graph.unit, tuple(lines), names, drawn)
+    newest = _newest(lines, shown)
+    return Plot(key_of(graph), title, said, graph.unit, tuple(lines), names, drawn, newest)
+
+
+def _newest(lines: Iterable[tuple[int, Line]], shown: Sequence[Release]) -> tuple[Point, ...]:
+    """Return the last point of each line that is drawn."""
+    return tuple(
+        next(point for point in line.points[::-1] if point.release in shown) for _, line in lines
+    )
 
 
 def _setup_names(site: Site) -> list[str]:
@@ -159,7 +168,9 @@ def _setup_plots(lines: Sequence[Line], site: Site) -> Iterator[Plot]:
             key = slug(f"{suite} {names[0]} {' '.join(said)}")
             shown = [item for item in site.releases if item.arch == mine[0].graph.arch]
             drawn = drawings(part, shown)
-            yield Plot(key, f"suite {suite}", ", ".join(said), unit, tuple(part), names, drawn)
+            newest = _newest(part, shown)
+            title, words = f"suite {suite}", ", ".join(said)
+            yield Plot(key, title, words, unit, tuple(part), names, drawn, newest)
 
 
 def _series(site: Site) -> _Pages:
@@ -231,6 +242,14 @@ def shown(point: Point) -> str:
     item = point.found
     mark = numbers.VERDICT_MARKS[item.verdict] + numbers.DECIDED_MARKS[item.decided_by]
     return f"{numbers.overhead(item.overhead, item.verdict)} % {mark}"
+
+
+def caption(point: Point, drawn: Number) -> str:
+    """Write a point with the name of its number, and of the one that is drawn if it is another."""
+    number = point.found.decided_by
+    names = [] if number is Number.TYPICAL else [_NUMBERS[number]]
+    names += [] if drawn is number else [f"drawn: {_NUMBERS[drawn]}"]
+    return f"{shown(point)} ({'; '.join(names)})" if names else shown(point)
 
 
 def overheads(step: Step) -> str:
@@ -369,12 +388,11 @@ def _environment() -> jinja2.Environment:
         {item.__name__: item for item in (slug, key_of, link_of, graph_link, step_id, shown)}
         | {
             item.__name__: item
-            for item in (overheads, amount, cause, operation_page, kernel_page, natural)
+            for item in (caption, overheads, amount, cause, operation_page, kernel_page, natural)
         }
     )
     environment.globals.update(
         count=count,
-        numbers=_NUMBERS,
         width=WIDTH,
         height=HEIGHT,
         version=__version__,
