@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from lsmeter.questions.cells.cells import versions
 from lsmeter.questions.history.document import document, plot
 from tests.unit.run_builders import run_over_kernels
 
@@ -29,6 +31,21 @@ def test_the_answer_names_the_ends(tmp_path: Path, names: tuple[str, ...], said:
     assert answer.startswith(said)
 
 
+def test_kernels_of_one_release_are_in_the_order_of_their_packages(tmp_path: Path) -> None:
+    """All of Debian's 6.1 are 6.1.0-N."""
+    costs = {name: 1100 for name in "abc"}
+    run = run_over_kernels(tmp_path / "run", costs, ("capability", "selinux"))
+    names = ("6.1.190-1", "6.1.9-1", "6.1.170-3")
+    kernels = tuple(
+        replace(kernel, release="6.1.0-47-amd64", version=name)
+        for kernel, name in zip(run.manifest.kernels, names, strict=True)
+    )
+    run = replace(run, manifest=replace(run.manifest, kernels=kernels))
+    assert "on b, +10.0 % on c, +10.0 % on a, over" in document(run).answer[0]
+    assert {row["kernel"] for row in plot(run)["data"]["values"]} == {*names}
+    assert len({*versions(run.manifest).values()}) == 3, "none is the baseline of another"
+
+
 def test_a_baseline_alone_is_no_history(tmp_path: Path) -> None:
     (answer,) = document(run_over_kernels(tmp_path / "run", {"a": 1000}, ("capability",))).answer
     assert answer == "Nothing was compared: no setup beside capability has a number."
@@ -43,5 +60,5 @@ def test_two_architectures_are_two_sentences_and_two_lines(tmp_path: Path) -> No
     ]
     rows = plot(run)["data"]["values"]
     assert {(row["setup"], row["kernel"]) for row in rows} == {
-        (f"selinux ({arch})", kernel) for arch in ("x86_64", "arm64") for kernel in ("6.0", "6.1")
+        (f"selinux ({arch})", k) for arch in ("x86_64", "arm64") for k in ("6.0-1", "6.1-1")
     }

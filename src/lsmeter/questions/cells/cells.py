@@ -249,8 +249,14 @@ def pair_places(*runs: Manifest) -> Callable[[Place], Place]:
 
 
 def versions(manifest: Manifest) -> dict[str, str]:
-    """Return the version that each kernel's release begins with."""
-    return {kernel.name: kernel.release.partition("-")[0] for kernel in manifest.kernels}
+    """Return the version of what each kernel was built of: 6.1.192.
+
+    All of Debian's 6.1 say 6.1.0 of themselves; their packages have the version.
+    """
+    return {
+        kernel.name: (kernel.version or kernel.release).partition("-")[0]
+        for kernel in manifest.kernels
+    }
 
 
 def boot_problem(cell: ManifestCell, boot: Boot) -> Problem:

@@ -9,15 +9,18 @@ have the median of the typical overheads.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from debian.debian_support import Version
+
 from lsmeter.core.groups import grouped
 from lsmeter.core.model.conclusion import Comparison, Number, Verdict
+from lsmeter.core.releases import order_of
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.results.manifest import Manifest
 from lsmeter.questions.cells.cells import cell_results, within_run, without_baseline
 from lsmeter.questions.cells.contract import PROBLEMS, RUN
 from lsmeter.questions.cells.covers import left_out
@@ -90,16 +93,20 @@ def _cell(point: Point | None) -> Value:
     return Shown(point.median, f"{numbers.overhead(point.median, verdict)} %{mark}")
 
 
-def _order(points: Sequence[Point]) -> tuple[dict[str, str], list[str], list[str]]:
+def _order(
+    points: Sequence[Point], manifest: Manifest
+) -> tuple[dict[str, str], list[str], list[str]]:
     """Return kernels with their releases (oldest first), setups and operations."""
+    known = {kernel.name: kernel for kernel in manifest.kernels}
 
-    def version(known: tuple[str, str]) -> list[int]:
-        return [int(part) for part in re.findall(r"\d+", known[1].partition("-")[0])[:4]]
+    def age(name: str) -> Version:
+        return order_of(known[name].version or known[name].release)
 
-    kernels = sorted({(point.kernel, point.release) for point in points}, key=version)
+    kernels = sorted(sorted({point.kernel for point in points}), key=age)
     operations = {point.operation for point in points} - {ALL}
     setups = dict.fromkeys(point.setup for point in points)
-    return dict(kernels), list(setups), [ALL, *sorted(operations)]
+    releases = {name: known[name].release for name in kernels}
+    return releases, list(setups), [ALL, *sorted(operations)]
 
 
 _POINT = Row(
@@ -124,7 +131,7 @@ CONTRACT = Contract(
 def document(run: RunData, detail: Detail = Detail.FULL) -> Document:
     """Return what `history` shows: for each setup a row per operation, a column per kernel."""
     points, manifest = find_points(run), run.manifest
-    kernels, setups, _ = _order(points)
+    kernels, setups, _ = _order(points, manifest)
     results = cell_results(run)
     problems = (
         *manifest.problems,
@@ -141,7 +148,7 @@ def document(run: RunData, detail: Detail = Detail.FULL) -> Document:
     }
     flat = (_POINT.flat(_POINT.entry(point)) for point in points)
     programs = (flat_table("points", [*flat], _POINT.flat(None)),)
-    tables = programs if detail is Detail.DATA else _tables(manifest.baseline_setup, points)
+    tables = programs if detail is Detail.DATA else _tables(manifest, points)
     caption = f"Typical overhead over {manifest.baseline_setup}, a line for each setup."
     return Document(
         CONTRACT.name,
@@ -156,8 +163,9 @@ def document(run: RunData, detail: Detail = Detail.FULL) -> Document:
     )
 
 
-def _tables(base: str, points: Sequence[Point]) -> tuple[Table, ...]:
-    kernels, setups, operations = _order(points)
+def _tables(manifest: Manifest, points: Sequence[Point]) -> tuple[Table, ...]:
+    kernels, setups, operations = _order(points, manifest)
+    base = manifest.baseline_setup
     cells = {(point.setup, point.operation, point.kernel): _cell(point) for point in points}
     columns = (
         Column("operation", "operation", Kind.NAME),
@@ -212,9 +220,13 @@ def _signs(run: RunData) -> tuple[str, ...]:
 def plot(run: RunData) -> dict[str, Any]:
     """Return a Vega-Lite plot: overhead over kernels, a line for each setup, by operation."""
     points, manifest = find_points(run), run.manifest
-    kernels, setups, operations = _order(points)
+    kernels, setups, operations = _order(points, manifest)
     unit = find_instrument(manifest.instrument).unit
-    short = {name: release.partition("-")[0] or name for name, release in kernels.items()}
+    # All of Debian's 6.1 say 6.1.0 of themselves.
+    known = {kernel.name: kernel.version for kernel in manifest.kernels}
+    short = {
+        name: known[name] or release.partition("-")[0] or name for name, release in kernels.items()
+    }
     # Two architectures have the same releases, and are two lines.
     several = len({kernel.arch for kernel in manifest.kernels}) > 1
     of = {kernel.name: f" ({kernel.arch})" * several for kernel in manifest.kernels}

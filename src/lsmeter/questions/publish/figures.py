@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,6 +23,7 @@ from lsmeter.core.model import Conditions, Kernel, Problem
 from lsmeter.core.model.arch import ARCHES, X86_64
 from lsmeter.core.model.conclusion import Change, Comparison, Number, Verdict
 from lsmeter.core.model.series import series_of
+from lsmeter.core.releases import order_of
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import Manifest
@@ -62,8 +62,7 @@ class Release:
     @cached_property
     def order(self) -> tuple[Version, str]:
         """A key by which older versions come first."""
-        text = re.sub(r"[^0-9A-Za-z.+~-]", "", self.name)
-        return Version(text if text[:1].isdigit() else f"0{text}"), self.image_sha256
+        return order_of(self.name), self.image_sha256
 
 
 @dataclass(frozen=True)
