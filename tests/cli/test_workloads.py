@@ -24,6 +24,7 @@ from lsmeter.core.model.workload import Workload
 from lsmeter.measure.results.directory import RunData, read_run
 from lsmeter.measure.tasks.workload import once_titles
 from lsmeter.questions.cells.cells import cell_results
+from lsmeter.questions.compare.sides import overhead_changes
 from lsmeter.questions.cost.data import schema
 from lsmeter.questions.publish import hooks
 from lsmeter.questions.publish.figures import find_points, make_site
@@ -411,6 +412,11 @@ def test_two_runs_of_a_service_are_compared_and_judged(
     apart = compare_workloads(other, then)
     assert apart.compared == ()
     assert len([x for x in apart.problems if "asked for other units" in x.title]) == 4
+    assert overhead_changes(first, then)
+    assert overhead_changes(other, then) == ()
+    watched = [replace(item, task=replace(item.task, monitor_ms=50)) for item in cells]
+    other = replace(first, manifest=replace(first.manifest, cells=tuple(watched)))
+    assert compare_workloads(other, then).compared == ()
 
 
 def asked_for_more(workload: Workload | None) -> Workload | None:

@@ -33,7 +33,7 @@ def test_the_answer_names_the_ends(tmp_path: Path, names: tuple[str, ...], said:
 
 def test_kernels_of_one_release_are_in_the_order_of_their_packages(tmp_path: Path) -> None:
     """All of Debian's 6.1 are 6.1.0-N."""
-    costs = {name: 1100 for name in "abc"}
+    costs = dict.fromkeys("abc", 1100)
     run = run_over_kernels(tmp_path / "run", costs, ("capability", "selinux"))
     names = ("6.1.190-1", "6.1.9-1", "6.1.170-3")
     kernels = tuple(

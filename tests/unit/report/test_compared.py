@@ -86,6 +86,17 @@ def test_what_one_run_has_alone_is_named_on_both_sides(sides: tuple[RunData, Run
     assert re.search(r"After:/\S+/new-run\(thesecondrun\):new", joined)
 
 
+def test_what_one_setup_alone_lacks_is_named(tmp_path: Path) -> None:
+    lost = {**BEFORE, "selinux": {OPEN: 1200}}
+    before, after = run(tmp_path / "a", BEFORE), run(tmp_path / "b", lost)
+    only, _ = only_in_one(before, after)
+    assert [*only.by_setup] == ["selinux"]
+    said = ", ".join(item.id for item in only.by_setup["selinux"])
+    text = " ".join(shown((before, after)).split())
+    assert f"Only before: benchmarks of selinux {said}: not compared" in text
+    assert "Left out: nothing" not in text
+
+
 def test_guests_of_kernels_that_list_other_mitigations_are_compared(tmp_path: Path) -> None:
     sides = (
         run(tmp_path / "a", BEFORE, facts=(("mitigations.gds", "Not affected"),)),
@@ -197,6 +208,7 @@ def test_every_format_shows_two_runs(sides: tuple[RunData, RunData], form: str) 
         assert found["sides"]["before"]["only"] == {
             "setups": ["tomoyo"],
             "benchmarks": ["chmod depth=1"],
+            "benchmarks_of": {},
         }
         changes = {item["id"]: item for item in found["sides"]["overhead_changes"]}
         assert changes["open depth=4"]["overhead_change"] == pytest.approx(0.05)

@@ -69,7 +69,7 @@ def document(
     for head, left in zip(("Only before", "Only after"), only, strict=True):
         text = "; ".join(_names(left))
         facts += [(head, f"{text}: not compared")] if text else []
-    if not any(left.factors or left.benchmarks for left in only):
+    if not any(only):
         facts.append(("Left out", "nothing: both have the same setups and benchmarks"))
     moved = _section(before, after, changes, detail)
     parts = list(made.sections)
@@ -158,12 +158,13 @@ def _names(left: Only) -> Iterator[str]:
     """Name what only one side has."""
     for factor, names in left.factors.items():
         yield f"{_WORDS.get(factor, f'{factor}s')} {', '.join(names)}"
-    lost = [item.id for item in left.benchmarks]
-    if len(lost) > _NAMED:
-        operations = [item.operation for item in left.benchmarks]
-        lost = [f"{name} ({operations.count(name)})" for name in dict.fromkeys(operations)]
-    if lost:
-        yield f"benchmarks {', '.join(lost)}"
+    for setup, items in (("", left.benchmarks), *left.by_setup.items()):
+        lost = [item.id for item in items]
+        if len(lost) > _NAMED:
+            operations = [item.operation for item in items]
+            lost = [f"{name} ({operations.count(name)})" for name in dict.fromkeys(operations)]
+        if lost:
+            yield f"benchmarks {f'of {setup} ' * bool(setup)}{', '.join(lost)}"
 
 
 class _Moved(NamedTuple):
@@ -314,6 +315,9 @@ def _data(
             "only": {
                 **{f"{factor}s": list(names) for factor, names in left.factors.items()},
                 "benchmarks": [item.id for item in left.benchmarks],
+                "benchmarks_of": {
+                    setup: [item.id for item in items] for setup, items in left.by_setup.items()
+                },
             },
         }
         for name, run, left in zip(("before", "after"), (before, after), only, strict=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 from lsmeter.core.groups import grouped
 from lsmeter.core.model import Benchmark, Place
@@ -17,7 +17,12 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import Manifest
 from lsmeter.questions.cells.cells import cell_results, pair_places, within_run
 from lsmeter.questions.cost import findings
-from lsmeter.questions.workload.figures import compare_setups, find_workloads, has_workloads
+from lsmeter.questions.workload.figures import (
+    asked_of,
+    compare_setups,
+    find_workloads,
+    has_workloads,
+)
 
 _Numbers = Mapping[tuple[Place, str], Benchmark]
 
@@ -27,11 +32,15 @@ class Only:
     """What one run has and the other has not, so that it is not compared.
 
     factors are names by the field of a place (setup, filesystem), benchmarks those of places that
-    both have.
+    both have; by_setup has those that the other run lacks in some of them.
     """
 
     factors: Mapping[str, tuple[str, ...]]
     benchmarks: tuple[Benchmark, ...]
+    by_setup: Mapping[str, tuple[Benchmark, ...]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.factors or self.benchmarks or self.by_setup)
 
 
 @dataclass(frozen=True)
@@ -173,10 +182,17 @@ def overhead_changes(before: RunData, after: RunData) -> tuple[OverheadChange, .
     rebased = replace(before.manifest, baseline_setup=base)
     first = _overheads(before, rebased)
     known = {(alike(item.place), item.benchmark.id): item for item in first}
+    asked = [asked_of(run.manifest) for run in (before, after)]
+
+    def is_alike(old: Comparison, new: Comparison) -> bool:
+        keys = ((item.place, item.benchmark.id) for item in (old, new))
+        return len({of.get(key) for of, key in zip(asked, keys, strict=True)}) == 1
+
     return tuple(
         OverheadChange(item.place, item.benchmark, old, item, number)
         for item in _overheads(after, after.manifest)
         if (old := known.get((alike(item.place), item.benchmark.id))) is not None
+        if is_alike(old, item)
         for number in Number
         if all(side.has(number) for side in (old, item))
     )
@@ -199,13 +215,14 @@ def _measured(run: RunData, alike: Callable[[Place], Place]) -> _Numbers:
 
 def _only(here: _Numbers, there: _Numbers) -> Only:
     factors: dict[str, tuple[str, ...]] = {}
-    for field in fields(Place):
-        mine, others = ([str(getattr(at, field.name)) for at, _ in side] for side in (here, there))
+    for of in fields(Place):
+        mine, others = ([str(getattr(at, of.name)) for at, _ in side] for side in (here, there))
         if names := tuple(name for name in dict.fromkeys(mine) if name not in others):
-            factors[field.name] = names
+            factors[of.name] = names
     shared = {place for place, _ in here} & {place for place, _ in there}
     other = {name for place, name in there if place in shared}
-    benchmarks = {
-        name: item for (place, name), item in here.items() if place in shared and name not in other
-    }
-    return Only(factors, tuple(benchmarks.values()))
+    lost = {key: item for key, item in here.items() if key[0] in shared and key not in there}
+    every = {name: item for (_, name), item in lost.items() if name not in other}
+    some = grouped((place.setup, item) for (place, name), item in lost.items() if name not in every)
+    by_setup = {setup: tuple(dict.fromkeys(items)) for setup, items in some.items()}
+    return Only(factors, tuple(every.values()), by_setup)

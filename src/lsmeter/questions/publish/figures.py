@@ -23,11 +23,12 @@ from lsmeter.core.model import Conditions, Kernel, Problem
 from lsmeter.core.model.arch import ARCHES, X86_64
 from lsmeter.core.model.conclusion import Change, Comparison, Number, Verdict
 from lsmeter.core.model.series import series_of
+from lsmeter.core.model.workload import Workload
 from lsmeter.core.releases import order_of
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
-from lsmeter.measure.results.manifest import Manifest
-from lsmeter.measure.tasks import TaskKind, find_task, tally
+from lsmeter.measure.results.manifest import Manifest, ManifestCell
+from lsmeter.measure.tasks import find_task, tally
 from lsmeter.measure.tasks.attribute import ATTRIBUTION
 from lsmeter.questions.cells.cells import CellResult, within_run
 from lsmeter.questions.compare.sides import OverheadChange
@@ -207,7 +208,7 @@ def find_points(
         release = releases[item.place.kernel]
         made = (run.name, manifest.created, manifest.command, sides[0].hash, sides[1].hash)
         origin = Origin(*made, manifest.margin, _tools_of(manifest, release.arch))
-        graph = _graph(manifest, item, release.arch, task)
+        graph = _graph(manifest, item, release.arch, sides[0])
         counted = _COUNTED.get(task.plugin, ()) if task.plugin == other.plugin else ()
         yield Point(graph, release, item, origin, dict.fromkeys(counted, run.path))
 
@@ -237,13 +238,17 @@ def _tools_of(manifest: Manifest, arch: str) -> tuple[tuple[str, str], ...]:
     return tuple((shared | own).items())
 
 
-def _graph(manifest: Manifest, item: Comparison, arch: str, task: TaskKind) -> Graph:
-    place, benchmark = item.place, item.benchmark
+def _graph(manifest: Manifest, item: Comparison, arch: str, cell: ManifestCell) -> Graph:
+    place, benchmark, task = item.place, item.benchmark, find_task(cell.task.name)
     instrument = find_instrument(manifest.instrument)
     usual, said = vars(Conditions()), {**manifest.conditions.said}
     if said.get("icount_shift") == task.icount_shift:
         del said["icount_shift"]
-    other = {key: value for key, value in said.items() if value != usual.get(key)}
+    other: dict[str, object] = {k: said[k] for k in said if said[k] != usual.get(k)}
+    if cell.task.monitor_ms:
+        other["monitor_ms"] = cell.task.monitor_ms
+    if cell.task.workload and cell.task.workload.client != Workload.client:
+        other["client"] = cell.task.workload.client
     digest = hashlib.sha256(repr(sorted(other.items())).encode()).hexdigest()[:8] if other else ""
     return Graph(
         place.suite,

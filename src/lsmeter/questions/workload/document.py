@@ -320,14 +320,20 @@ def _hooks(measured: Sequence[Measured], baseline: str) -> Iterator[Table]:
         sides = [
             [item for item in measured if item.place.setup == name] for name in (baseline, setup)
         ]
-        if not all(sides):
+        both = set.intersection(*({item.benchmark.id for item in side} for side in sides))
+        if not both:
             continue  # no boot of one of them gave numbers on this file system
+        sides = [[item for item in side if item.benchmark.id in both] for side in sides]
         before, after = map(_by_hook, sides)
-        added = {name: after[name][1] - before.get(name, (0.0, 0.0))[1] for name in after}
+        none = (0.0, 0.0)
+        added = {
+            name: after.get(name, none)[1] - before.get(name, none)[1]
+            for name in {**after, **before}
+        }
         most = sorted(added, key=lambda name: -added[name])[:_MOST_HOOKS]
         rest = sum(added.values()) - sum(added[name] for name in most)
         rows: list[tuple[Value, ...]] = [
-            (name, round(after[name][0], 2), round(added[name])) for name in most
+            (name, round(after.get(name, none)[0], 2), round(added[name])) for name in most
         ]
         rows.append((f"{len(added) - len(most)} others", None, round(rest)))
         kernel = [_mean_of(side) for side in sides]
@@ -338,7 +344,7 @@ def _hooks(measured: Sequence[Measured], baseline: str) -> Iterator[Table]:
             Column("calls", f"calls a {measured[0].unit}"),
             Column("added_insns", "instructions added", Kind.CHANGE),
         )
-        title = f"{setup}: what each hook adds, mean over the benchmarks"
+        title = f"{setup}: what each hook adds, mean over {many(len(both), 'benchmark')}"
         yield Table(f"hooks-{setup}", title, columns, tuple(rows))
 
 

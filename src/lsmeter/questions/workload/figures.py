@@ -244,7 +244,7 @@ def compare_workloads(before: RunData, after: RunData) -> Workloads:
     """
     alike = pair_places(before.manifest, after.manifest)
     first, then = find_workloads(before), find_workloads(after)
-    asked = [_asked(run.manifest) for run in (before, after)]
+    asked = [asked_of(run.manifest) for run in (before, after)]
     known = {(alike(item.place), item.benchmark.id): item for item in first.measured}
     pairs: list[_Pair] = []
     unlike: list[Problem] = []
@@ -256,7 +256,8 @@ def compare_workloads(before: RunData, after: RunData) -> Workloads:
             pairs.append((base, item))
         else:
             at, name = item.place, item.benchmark.id
-            title = f"{name}: not compared: the runs asked for other units or by another client"
+            why = "the runs asked for other units, by another client, or one was monitored"
+            title = f"{name}: not compared: {why}"
             unlike.append(Problem(title, at.kernel, at.setup, name, suite=at.suite))
     compared, alone = _compared(pairs, after.manifest.margin)
     marked = (replace(item, title=f"{before.name}: {item.title}") for item in first.problems)
@@ -264,10 +265,10 @@ def compare_workloads(before: RunData, after: RunData) -> Workloads:
     return replace(then, compared=compared, problems=problems)
 
 
-def _asked(manifest: Manifest) -> dict[tuple[Place, str], tuple[object, ...]]:
-    """Return what was asked for, by whom, in each place and benchmark."""
+def asked_of(manifest: Manifest) -> dict[tuple[Place, str], tuple[object, ...]]:
+    """Return what was asked for, by whom, and how it was watched, by place and benchmark."""
     return {
-        (cell.place, batch.benchmark): (of.unit, of.client, batch)
+        (cell.place, batch.benchmark): (of.unit, of.client, cell.task.monitor_ms, batch)
         for cell in manifest.cells
         if (of := cell.task.workload) is not None
         for batch in of.batches
