@@ -57,7 +57,8 @@ def _parts() -> dict[str, Part]:
 
 def test_hooks_of_a_workload_are_named_by_what_a_unit_pays() -> None:
     source = Source("p", f"web/{_STATIC}", _TESTED, _BASE)
-    (found,) = explain_claims([_judged(source)], [], _parts())
+    both = replace(source, of="kernel"), replace(source, of="all")
+    (found,) = explain_claims([_judged(*both)], [], _parts())
     where = f"web/{_STATIC} selinux-enforcing over capability"
     hooks = "file_open +300, path_mkdir -5, inode_link +1"
     assert found.causes == (f"{where}: instructions of a unit in hooks: {hooks}",)
@@ -72,6 +73,15 @@ def test_hooks_of_a_workload_are_named_by_what_a_unit_pays() -> None:
             "what decided is no overhead of a setup, and no hooks were counted",
         ),
         ((Source("p", "file/open depth=1", _TESTED, _BASE),), "no call tree of both sides"),
+        # Hooks say nothing of what is no instruction of the kernel.
+        *(
+            (
+                (Source("p", f"web/{_STATIC}", _TESTED, base, of),),
+                "what decided is no cost of a row",
+            )
+            for base in (_BASE, None)
+            for of in ("user", "client:rate_per_s")
+        ),
     ],
 )
 def test_a_claim_without_a_cause_says_why(sources: tuple[Source, ...], said: str) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
 from functools import cache
@@ -15,6 +16,7 @@ from lsmeter.catalogue.studies.study import Study, find_study
 from lsmeter.core.errors import UsageError
 from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.reproduce import document as documents
+from lsmeter.questions.reproduce import plots
 from lsmeter.questions.reproduce.checks import check_rules, check_shown
 from lsmeter.questions.reproduce.compared import (
     Agreement,
@@ -267,6 +269,19 @@ def test_plots_name_no_suite_that_all_have(found: Reproduced) -> None:
     assert specification
     xs = {row["x"] for row in specification["data"]["values"]}
     assert xs == {"open depth=1", "stat depth=1"}
+
+
+def test_a_plot_says_of_how_many_points_the_interval_is_not_known(found: Reproduced) -> None:
+    plotted = found.plotted[0]
+    assert "not known" not in plots.figure(plotted).caption
+    unknown = replace(plotted.points[0], low=-math.inf, high=math.inf)
+    fewer = replace(plotted, points=(unknown, *plotted.points[1:]))
+    said = "Thin lines: 95 % intervals. Of 1 without one the interval is not known: one boot."
+    assert said in plots.figure(fewer).caption
+    specification = specify(fewer)
+    assert specification
+    row = specification["data"]["values"][0]
+    assert row["low"] == row["y"] == row["high"]
 
 
 def test_plots_have_a_point_for_each_row_and_say_what_lacks(found: Reproduced) -> None:

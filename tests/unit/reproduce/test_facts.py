@@ -3,17 +3,24 @@
 
 from __future__ import annotations
 
+import inspect
+import math
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from lsmeter.core.model import Benchmark, Metric, Place
+from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.reproduce.facts import Facts
 from lsmeter.questions.reproduce.parts import Part, Where
+from lsmeter.questions.reproduce.quantities import above, mean
 from lsmeter.questions.workload.figures import KERNEL, Measured
 
 _STATIC = Benchmark("web", "static", (("concurrency", 1),), Metric("count"), "", "")
+RUN = Path(__file__).parents[3] / "examples" / "main.lsmeter"
+_ROW = f"web/{_STATIC.id}"
 _WHERE = Where("6.1", "tmpfs", "root")
 
 
@@ -26,6 +33,18 @@ def _measured(kernel: str, setup: str, *kernel_insns: float) -> Measured:
     return Measured(place, _STATIC, "request", cast("Any", boots))
 
 
+def _facts(*measured: Measured, where: Where = _WHERE) -> Facts:
+    """Return the functions of a part, whose kernels are named by their series."""
+    part = SimpleNamespace(
+        name="servers",
+        workloads=SimpleNamespace(measured=measured),
+        where=lambda place: where._replace(kernel=place.kernel.partition(":")[2].split("-")[0]),
+        cells=(),
+        run=SimpleNamespace(manifest=SimpleNamespace(problems=())),
+    )
+    return Facts({"servers": cast("Part", part)}, where, "servers")
+
+
 @pytest.mark.parametrize("other", ["built:6.1-dac", "built:6.1-lsm-all"])
 def test_the_interval_of_a_unit_is_as_wide_as_boots_are_apart_on_two_kernels_too(
     other: str,
@@ -34,13 +53,63 @@ def test_the_interval_of_a_unit_is_as_wide_as_boots_are_apart_on_two_kernels_too
         _measured("built:6.1-dac", "dac", 1000, 1010, 990),
         _measured(other, "capability", 1020, 1030, 1011),
     ]
-    part = SimpleNamespace(
-        name="servers",
-        workloads=SimpleNamespace(measured=measured),
-        where=lambda _: _WHERE,
-    )
-    facts = Facts({"servers": cast("Part", part)}, _WHERE, "servers")
+    facts = _facts(*measured)
     found = facts.work("capability", "dac", f"web/{_STATIC.id}")
     assert found.low < found.value < found.high
     assert found.value == pytest.approx(2.03, abs=0.01)
     assert found.high - found.low < 1
+
+
+def test_a_unit_costs_what_students_interval_says() -> None:
+    found = _facts(_measured("built:6.1-dac", "dac", 1000, 1010, 990)).work_cost("dac", _ROW)
+    assert found.value == 1000
+    assert (found.low, found.high) == pytest.approx((975.16, 1024.84), abs=0.01)
+
+
+def test_one_boot_gives_no_bounds_and_boots_that_agree_an_exact_number() -> None:
+    alone = _facts(_measured("built:6.1-dac", "dac", 1000)).work_cost("dac", _ROW)
+    assert (alone.value, alone.low, alone.high) == (1000, -math.inf, math.inf)
+    assert above(alone, 1.0, strictly=True).holds is None
+    exact = _facts(_measured("built:6.1-dac", "dac", 1000, 1000)).work_cost("dac", _ROW)
+    assert (exact.low, exact.high) == (1000, 1000)
+
+
+def test_numbers_of_another_place_are_named_with_it() -> None:
+    measured = (_measured(f"debian:{series}", "dac", 1000, 1010) for series in ("6.1", "6.12"))
+    work_cost = _facts(*measured).functions["work_cost"]
+    own, other = work_cost("dac", _ROW, kernel="6.1"), work_cost("dac", _ROW, kernel="6.12")
+    assert own.name == work_cost("dac", _ROW).name == f"{_ROW} dac"
+    assert other.name == f"{_ROW} dac (6.12)"
+    assert mean([other, own]).name == f"mean of {_ROW} dac (6.12) and 1 more"
+    assert "of" in inspect.signature(work_cost).parameters, "rules are checked by it"
+
+
+def test_a_number_of_another_part_is_named_with_it() -> None:
+    facts = _facts(_measured("debian:6.1", "dac", 1000, 1010))
+    facts = Facts({"web": facts._parts["servers"]}, _WHERE, "calls")
+    found = facts.functions["work_cost"]("dac", _ROW, part="servers")
+    assert found.name == f"{_ROW} dac (part servers)"
+
+
+@pytest.mark.parametrize("of", [KERNEL, "all", "client:rate_per_s"])
+def test_a_number_of_a_unit_says_of_which_figure_it_was_read(of: str) -> None:
+    facts = _facts(
+        _measured("debian:6.1", "dac", 1000, 1010), _measured("debian:6.1", "selinux", 1100, 1110)
+    )
+    assert facts.work_cost("dac", _ROW, of).of[0].of == of
+    if of != "client:rate_per_s":
+        assert facts.work("selinux", "dac", _ROW, of).of[0].of == of
+        assert facts.scatter("dac", _ROW, of).of[0].of == of
+
+
+def test_a_number_of_a_call_says_whether_it_was_read_of_the_whole_cycle() -> None:
+    part = Part("calls", read_run(RUN))
+    facts = Facts({"calls": part}, Where("6.1", "tmpfs", "root"), "calls")
+    for whole in (0, 1):
+        setups = ("selinux", "capability")
+        for found in (
+            facts.ov(*setups, "file/stat depth=1", whole=whole),
+            facts.added(*setups, "file/stat depth=1", whole=whole),
+            facts.cost("selinux", "file/stat depth=1", whole=whole),
+        ):
+            assert [source.whole for source in found.of] == [bool(whole)]

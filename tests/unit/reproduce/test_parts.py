@@ -7,8 +7,11 @@ import pytest
 
 from lsmeter.catalogue.studies.study import find_study, study_names
 from lsmeter.measure.experiment.options import merge
+from lsmeter.questions.reproduce.judge import Verdict, conclude
 from lsmeter.questions.reproduce.options_command import ReproduceOptions
-from lsmeter.questions.reproduce.parts_command import Plan, say_left_out
+from lsmeter.questions.reproduce.parts import Where
+from lsmeter.questions.reproduce.parts_command import Plan, say_left_out, with_size
+from lsmeter.questions.reproduce.quantities import Finding
 from tests.unit.reproduce.planned import plan_part
 
 
@@ -67,3 +70,33 @@ def test_what_a_smaller_size_leaves_out_of_a_claim_is_said(claim: str, why: str,
     study = find_study("thesis15")
     (found,) = (item for item in study.claims if item.id == claim)
     assert say_left_out(study, found, why) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "claim", "of_kernels", "said"),
+    [
+        ("thesis15", "html-kernel-load-higher", True, "--quick leaves ext2, xfs out of part web"),
+        ("thesis15", "sftp-kernel-load-undecided", True, ""),  # of ext4 alone
+        (
+            "asiaccs21",
+            "selinux-open-above-stat",
+            True,
+            "--quick leaves 6.12, 7.2, ext4 out of part hooking",
+        ),
+        (
+            "asiaccs21",
+            "selinux-open-above-stat",
+            False,
+            "--quick leaves ext4 out of part hooking",
+        ),
+        ("asiaccs21", "selinux-stat-30", True, "--quick leaves ext4 out of part hooking"),  # of 6.1
+    ],
+)
+def test_a_claim_that_holds_says_where_a_smaller_size_did_not_look(
+    name: str, claim: str, said: str, *, of_kernels: bool
+) -> None:
+    study = find_study(name)
+    (item,) = (item for item in study.claims if item.id == claim)
+    places = {Where("6.1", "ext4", "root"): Finding(holds=True, text="6 > 3")}
+    found = with_size(study, conclude(name, item, places), of_kernels=of_kernels)
+    assert (found.verdict, found.why) == (Verdict.HOLDS, said)

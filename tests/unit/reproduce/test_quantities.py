@@ -40,11 +40,70 @@ def test_errors_of_sums_add_in_squares() -> None:
     assert (found.value, found.low, found.high) == (6, 1, 11)
 
 
-def test_errors_of_ratios_add_as_fractions() -> None:
-    found = _about(100, 3) / _about(50, 2)
-    assert found.value == 2
-    assert found.high - found.value == pytest.approx(2 * 0.05)
-    assert found.unit == ""
+def test_errors_of_products_add_as_fractions() -> None:
+    found = _about(100, 3) * _about(50, 2, unit="")
+    assert found.value == 5000
+    assert (found.low, found.high) == pytest.approx((4750, 5250))
+
+
+def test_errors_of_ratios_are_those_of_the_reciprocal() -> None:
+    found = _about(30) / _about(10, 5)
+    assert (found.value, found.unit) == (3, "")
+    assert (found.low, found.high) == pytest.approx((2, 6))
+    found = _about(30, 12) / _about(10, 5)
+    assert found.low == pytest.approx(3 - math.hypot(1.2, 1))
+    assert found.high == pytest.approx(3 + math.hypot(1.2, 3))
+    found = _about(-30) / _about(10, 5)
+    assert (found.low, found.high) == pytest.approx((-6, -2))
+    found = _about(0, 3) / _about(-10, 5)
+    assert (found.low, found.high) == pytest.approx((-0.3, 0.3))
+
+
+def test_a_product_reaches_up_and_down_apart() -> None:
+    skewed = Quantity(10, 9, 14, "%")
+    assert [(skewed * by).low for by in (2.0, -2.0)] == [18, -28]
+    assert [(skewed * by).high for by in (2.0, -2.0)] == [28, -18]
+    assert (skewed * 0.0).high == 0
+
+
+def test_a_ratio_to_what_one_boot_gave_has_no_bounds() -> None:
+    found = _about(30) / _about(10, math.inf)
+    assert (found.value, found.low, found.high) == (3, -math.inf, math.inf)
+    assert found.text == "3 (one boot)"
+    assert "one boot does not show" in quantities.above(found, 1.0, strictly=True).why
+    with pytest.raises(MissingError, match="one boot"):
+        quantities.half_width(found)
+
+
+def test_the_largest_may_be_any_of_those_that_reach_so_far() -> None:
+    items = [_about(10, 1), _about(9, 4), _about(2, 1)]
+    found = quantities.largest(items)
+    assert (found.value, found.low, found.high) == (10, 9, 13)
+    found = quantities.smallest([*items, _about(3, 3)])
+    assert (found.value, found.low, found.high) == (2, 0, 3)
+
+
+def test_names_of_formulas_have_the_parentheses_that_they_need() -> None:
+    a, b, c, d = (Quantity(n, n, n, name=name) for n, name in enumerate("abcd", 1))
+    named = {
+        "a - (b + c - d)": a - (b + c - d),
+        "a + b - c": a + b - c,
+        "(a + b) / (c + d)": (a + b) / (c + d),
+        "a / (b / c)": a / (b / c),
+        "a - b / c": a - b / c,
+        "mean of (a - b) and 1 more": quantities.mean([a - b, c - d]),
+        "half-width of (a - b)": quantities.half_width(a - b),
+        "mean of a and 1 more / c": quantities.mean([a, b]) / c,
+    }
+    for name, found in named.items():
+        assert found.name == name
+    assert quantities.percent(a / b).name == "a / b"
+    assert (c * quantities.percent(a / b)).name == "c * (a / b)"
+
+
+def test_what_was_measured_stays_true_of_the_reverse() -> None:
+    found = ~quantities.above(_about(5), 0.0, strictly=True)
+    assert (found.holds, found.distance, found.text) == (False, -5, "+5.0 % > 0")
 
 
 def test_a_ratio_to_what_may_be_nothing_is_none() -> None:

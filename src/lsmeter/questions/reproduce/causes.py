@@ -17,9 +17,11 @@ from lsmeter.questions.attribution.account import account
 from lsmeter.questions.attribution.cost import FunctionChange
 from lsmeter.questions.attribution.explain import Explanation
 from lsmeter.questions.attribution.load import AttributedCell
+from lsmeter.questions.reproduce.facts import ALL
 from lsmeter.questions.reproduce.judge import Judged, Verdict
 from lsmeter.questions.reproduce.parts import Part
 from lsmeter.questions.reproduce.quantities import Source
+from lsmeter.questions.workload.figures import KERNEL
 
 _MOST_HOOKS = 3
 _MOST_SOURCES = 4  # of a claim: the two numbers of an order, each of up to two rows
@@ -28,10 +30,17 @@ _LEAST_INSNS = 0.5
 
 def explained_sources(item: Judged) -> list[Source]:
     """Return the comparisons of system calls that a claim which does not hold was decided by."""
-    if item.verdict is not Verdict.FAILS or item.decided is None:
+    if item.verdict is not Verdict.FAILS:
         return []
-    found = (of for of in dict.fromkeys(item.decided.of) if of.baseline)
+    found = (of for of in _of_instructions(item) if of.baseline)
     return [of for of in found if not is_workload(of.tested.suite)][:_MOST_SOURCES]
+
+
+def _of_instructions(item: Judged) -> list[Source]:
+    """Return the rows that decided, each once; hooks do not explain what is no kernel's figure."""
+    sources = item.decided.of if item.decided else ()
+    found = (of for of in sources if of.of in {"", KERNEL, ALL})
+    return [*dict.fromkeys(replace(of, of="", whole=False) for of in found)]
 
 
 def plan_attribution(judged: Iterable[Judged]) -> Iterator[dict[str, Any]]:
@@ -83,7 +92,7 @@ def explain_claims(
 
 def _unexplained(item: Judged) -> str:
     """Say why no hook is named."""
-    sources = item.decided.of if item.decided else ()
+    sources = _of_instructions(item)
     if not sources:
         return "no hook is named: what decided is no cost of a row"
     if not any(of.baseline for of in sources):
@@ -93,10 +102,10 @@ def _unexplained(item: Judged) -> str:
 
 def _counted(item: Judged, parts: Mapping[str, Part]) -> Iterator[str]:
     """Yield how often hooks run in the operations that decided, where no two setups did."""
-    sources = dict.fromkeys(item.decided.of if item.decided else ())
+    sources = _of_instructions(item)
     if any(of.baseline for of in sources):
         return
-    for of in list(sources)[:_MOST_SOURCES]:
+    for of in sources[:_MOST_SOURCES]:
         if runs := _hook_runs(parts, of):
             setup, counts = runs
             said = ", ".join(f"{count.name} {count.runs}" for count in counts[:_MOST_HOOKS])
@@ -121,7 +130,7 @@ def _hook_runs(parts: Mapping[str, Part], of: Source) -> tuple[str, Sequence[Cou
 
 def _of_workloads(item: Judged, parts: Mapping[str, Part]) -> Iterator[str]:
     """Yield the hooks whose instructions in a unit of a workload changed most."""
-    found = dict.fromkeys(item.decided.of if item.decided else ())
+    found = _of_instructions(item)
     sources = [of for of in found if of.baseline and is_workload(of.tested.suite)]
     for of in sources[:_MOST_SOURCES]:
         before, after = (_in_hooks(parts, of, place) for place in (of.baseline, of.tested))

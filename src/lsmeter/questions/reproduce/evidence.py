@@ -8,17 +8,18 @@ from collections.abc import Iterator
 
 from lsmeter.core.printable import printable
 from lsmeter.questions.reproduce.compared import NEAR, Agreement, Beside, Pair
+from lsmeter.questions.reproduce.facts import say_figure
 from lsmeter.questions.reproduce.figures import Reproduced
 from lsmeter.questions.reproduce.parts import Where
-from lsmeter.questions.reproduce.quantities import Quantity
+from lsmeter.questions.reproduce.quantities import Quantity, Source, as_quantity
 from lsmeter.questions.reproduce.rows import CellBoots, ClaimRows, Measurement
 from lsmeter.tables.model import Column, Kind, Section, Shown, Table, Tone, Value
 from lsmeter.tables.values import MISSING
 
 _ROWS = (
     "The rows by which each claim was decided: instructions of a call or of a unit of a workload "
-    "(mean over boots), over which setup, the overhead, and the boots that were read. A click on "
-    "the claim leads back."
+    "(mean over boots), or the figure that stands in parentheses; over which setup, the overhead, "
+    "and the boots that were read. A click on the claim leads back."
 )
 _BOOTS = (
     "One row for each cell: kernel, setup, suite, file system and user. Its boots stand in the run "
@@ -106,7 +107,7 @@ def _rows_table(study: str, item: Reproduced) -> Table:
     heads = ("benchmark", "setup", "over", "kernel", "file system, user")
     columns = (
         *(Column(head.replace(" ", "_"), head, Kind.NAME) for head in heads),
-        *(Column(key, head) for key, head in (("insns", "insns"), ("base_insns", "over: insns"))),
+        *(Column(key, head) for key, head in (("cost", "cost"), ("base_cost", "over: cost"))),
         Column("overhead", "overhead", Kind.NAME),
         *(Column(key, key.replace("_", ", "), Kind.NAME) for key in ("boots", "boots_over")),
     )
@@ -130,24 +131,42 @@ def _head(study: str, group: ClaimRows) -> Shown:
 
 
 def _row(study: str, row: Measurement, sizes: dict[str, CellBoots]) -> tuple[Value, ...]:
-    source, tested, base = row.source, row.source.tested, row.source.baseline
+    source, tested = row.source, row.source.tested
     boots = [_boots_link(study, key, sizes) for key in row.boots[:2]]
     boots += [Shown("", "")] * (2 - len(boots))
     return (
-        source.benchmark,
+        f"{source.benchmark}{_figure(source)}",
         tested.setup,
-        base.setup if base else "",
+        _over(source),
         tested.kernel,
         f"{tested.filesystem}, {tested.user}",
-        _insns(row.insns),
-        _insns(row.base_insns),
+        _cost(row.cost),
+        _cost(row.base_cost),
         row.overhead.text if row.overhead else MISSING,
         *boots,
     )
 
 
-def _insns(number: Quantity | None) -> Value:
-    return None if number is None else Shown(number.value, f"{number.value:,.0f}")
+def _figure(source: Source) -> str:
+    """Name the figure that was read, where it is not the instructions of a call or the kernel's."""
+    said = "whole cycle" if source.whole else say_figure(source.of)
+    return f" ({said})" if said else ""
+
+
+def _over(source: Source) -> str:
+    """Name the baseline; its user too where that is another one."""
+    tested, base = source.tested, source.baseline
+    if base is None:
+        return ""
+    return base.setup if base.user == tested.user else f"{base.setup} ({base.user})"
+
+
+def _cost(number: Quantity | None) -> Value:
+    """Write instructions without digits after the point; other figures may be shares of one."""
+    if number is None:
+        return None
+    text = f"{number.value:,.0f}" if number.unit else as_quantity(number.value).text
+    return Shown(number.value, text)
 
 
 def _boots_link(study: str, key: str, sizes: dict[str, CellBoots]) -> Shown:

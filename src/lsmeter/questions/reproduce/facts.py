@@ -11,8 +11,11 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from itertools import product
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from lsmeter.catalogue.studies import Published
 from lsmeter.core.model import Place
@@ -23,13 +26,13 @@ from lsmeter.questions.index.figures import run_indices
 from lsmeter.questions.reproduce.parts import Part, Where
 from lsmeter.questions.reproduce.quantities import PERCENT, MissingError, Quantity, Source
 from lsmeter.questions.workload.figures import KERNEL, USER, Measured
-from lsmeter.statistics.blocks import Interval
+from lsmeter.statistics.blocks import Interval, student
 from lsmeter.statistics.means import compare_ratios, pooled_ratios, ratios
 from lsmeter.statistics.regression import Coefficient
 
+ALL = "all"  # kernel and user instructions
 KEYWORDS = ("kernel", "fs", "user", "part")  # of every function: another place than the rule's
 INSNS = "insns"
-_ALL = "all"  # kernel and user instructions
 
 
 class _Found(NamedTuple):
@@ -54,13 +57,31 @@ class Facts:
 
     @property
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """The functions by name."""
+        """The functions by name; what they read elsewhere is named with its place."""
         names = (
             *("ov", "added", "cost", "rows", "hook_calls", "lookups", "slope", "per_component"),
-            *("work", "work_cost", "index", "in_hooks", "printed", "source", "failed"),
-            *("scatter", "gain"),
+            *("work", "work_cost", "index", "in_hooks", "printed", "failed", "scatter", "gain"),
         )
-        return {name: getattr(self, name) for name in names}
+        found = {name: self._placed(getattr(self, name)) for name in names}
+        return {**found, "source": self.source}  # which names its kernel itself
+
+    def _placed(self, do: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(do)
+        def read(*args: object, **at: object) -> object:
+            found, away = do(*args, **at), self._away(at)
+            if away and isinstance(found, Quantity):
+                return replace(found, name=f"{found.name} ({away})")
+            return found
+
+        return read
+
+    def _away(self, at: Mapping[str, object]) -> str:
+        """Say where another place than the rule's own differs from it."""
+        own = {**self._where._asdict(), "part": self._own}
+        said = {key: at[key] for key in KEYWORDS if at.get(key, own[key]) != own[key]}
+        return ", ".join(
+            f"part {word}" if key == "part" else f"{word}" for key, word in said.items()
+        )
 
     def rows(self, pattern: str, **at: str) -> list[str]:
         """Return the benchmarks that were measured and match SUITE/PATTERN, controls left out."""
@@ -122,7 +143,7 @@ class Facts:
             bounds = (
                 (mean.value, mean.low, mean.high) if mean else (item.centre, item.low, item.high)
             )
-            source = Source(part.name, benchmark, cell.cell.place)
+            source = Source(part.name, benchmark, cell.cell.place, whole=bool(whole))
             return _quantity(bounds, INSNS, source, setup)
         raise MissingError(self._lacking(setup, benchmark, at))
 
@@ -131,8 +152,7 @@ class Facts:
         then = {**at, "kernel": before}
         old, new = (self._added(setup, base, benchmark, kernel) for kernel in (then, at))
         share = 100 * (old - new) / self.cost(setup, benchmark, whole=0, **then)
-        elsewhere = f" (part {at['part']})" if at.get("part", self._own) != self._own else ""
-        return replace(share, unit=PERCENT, name=f"{benchmark} {setup}{elsewhere}")
+        return replace(share, unit=PERCENT, name=f"{benchmark} {setup}", sign="")
 
     def _change(
         self,
@@ -156,7 +176,8 @@ class Facts:
         change = None if found is None else found.whole if whole else found.in_line
         if found is None or change is None:
             raise MissingError(f"{benchmark}: {setup} cannot be compared with {base}")
-        return change, Source(tested.part.name, benchmark, found.place, found.baseline)
+        places = found.place, found.baseline
+        return change, Source(tested.part.name, benchmark, *places, whole=whole)
 
     def _distance(self, pair: tuple[_Found, _Found]) -> tuple[bool, bool, bool]:
         """Rank pairs of cells: of one kernel, of one run, of the rule's own part."""
@@ -292,16 +313,16 @@ class Facts:
         if found is None:
             raise MissingError(f"{benchmark}: no boot of {setup} has a seed of {base}")
         bounds = (found.overhead, found.overhead_low, found.overhead_high)
-        source = Source(part.name, benchmark, tested.place, against.place)
+        source = Source(part.name, benchmark, tested.place, against.place, of)
         return _quantity([100 * bound for bound in bounds], PERCENT, source, _named(setup, of))
 
     def work_cost(self, setup: str, benchmark: str, of: str = KERNEL, **at: str) -> Quantity:
         """Return a figure of a unit of a workload: kernel, user, all, or another by its name."""
         part, item = self._workload(setup, benchmark, at)
-        values = list(_by_seed(item, of).values())
-        bounds = (sum(values) / len(values), min(values), max(values))
-        unit = INSNS if of in (KERNEL, USER, _ALL) else ""
-        return _quantity(bounds, unit, Source(part.name, benchmark, item.place), _named(setup, of))
+        found = student(np.array([*_by_seed(item, of).values()]))
+        unit = INSNS if of in (KERNEL, USER, ALL) else ""
+        source = Source(part.name, benchmark, item.place, of=of)
+        return _quantity((found.value, found.low, found.high), unit, source, _named(setup, of))
 
     def _workload(self, setup: str, benchmark: str, at: Mapping[str, str]) -> tuple[Part, Measured]:
         for part in self._parts_of(at):
@@ -311,7 +332,7 @@ class Facts:
                     return part, item
         raise MissingError(self._lacking(setup, benchmark, at))
 
-    def scatter(self, setup: str, benchmark: str, of: str = _ALL, **at: str) -> Quantity:
+    def scatter(self, setup: str, benchmark: str, of: str = ALL, **at: str) -> Quantity:
         """Return how far boots lie apart: the standard deviation of their means, % of their mean.
 
         Of a workload it is that of a unit, of the instructions named third.
@@ -322,7 +343,7 @@ class Facts:
             return _scatter(means, Source(part.name, benchmark, cell.cell.place), setup)
         part, item = self._workload(setup, benchmark, at)
         means = list(_by_seed(item, of).values())
-        return _scatter(means, Source(part.name, benchmark, item.place), setup)
+        return _scatter(means, Source(part.name, benchmark, item.place, of=of), setup)
 
     def index(self, setup: str, base: str, suite: str, **at: str) -> Quantity:
         """Return the index of a suite; that of the other setup is 100."""
@@ -390,8 +411,13 @@ class Facts:
 
 def _named(setup: str, of: str) -> str:
     """Name a setup, and what of a unit was looked at where it is not its kernel instructions."""
-    words = {KERNEL: "", USER: " (user instructions)", _ALL: " (all instructions)"}
-    return setup + words.get(of, f" ({of})")
+    said = say_figure(of)
+    return f"{setup} ({said})" if said else setup
+
+
+def say_figure(of: str) -> str:
+    """Name a figure of a unit of a workload; "" for its kernel instructions."""
+    return {KERNEL: "", USER: "user instructions", ALL: "all instructions"}.get(of, of)
 
 
 def _by_seed(item: Measured, of: str) -> dict[int, float]:
@@ -411,7 +437,7 @@ def _by_seed(item: Measured, of: str) -> dict[int, float]:
         both = figures.get(KERNEL, 0.0) + figures.get(USER, 0.0)
         summed = (n for key, n in (named or {}).items() if fnmatch.fnmatchcase(key, name))
         found[boot.seed] = figures.get(of, 0.0) if named is None else math.fsum(summed)
-        found[boot.seed] = both if of == _ALL else found[boot.seed]
+        found[boot.seed] = both if of == ALL else found[boot.seed]
     return found
 
 

@@ -34,7 +34,8 @@ class Judged:
     """A claim with its verdict: by place, and over all of them.
 
     A claim holds that holds at every place, and does not that fails at one. decided is the finding
-    that decided, at `where`; why says why a claim is open. causes are what attribution says of it.
+    that decided, at `where`; why says why a claim is open, or what of one that holds
+    --quick left out. causes are what attribution says of it.
     """
 
     study: str

@@ -114,14 +114,34 @@ def say_left_out(study: Study, claim: Claim, why: str) -> str:
     return ""
 
 
+def say_places_left_out(study: Study, claim: Claim, *, of_kernels: bool = True) -> str:
+    """Say at which places of a claim's own part a smaller reproduction does not look.
+
+    of_kernels: kernels too, which --quick leaves alone where they are named.
+    """
+    whole, less = study.parts[claim.part], study.quick[claim.part]
+    lost: list[str] = []
+    for key in ("kernels", "filesystems", "users")[not of_kernels :]:
+        kept = {_series(item) for item in less.get(key, whole.get(key, ()))}
+        gone = dict.fromkeys(_series(item) for item in whole.get(key, ()))
+        meant = getattr(claim, key) or gone
+        lost += [word for word in gone if word in meant and word not in kept]
+    return f"--quick leaves {', '.join(lost)} out of part {claim.part}" if lost else ""
+
+
 def _series(kernel: str) -> str:
     """Return the series of a kernel by its name; all else stays as it is."""
     found = _NAMED.match(kernel)
     return found["series"] if found else kernel
 
 
-def _with_size(study: Study, item: Judged) -> Judged:
-    """Return a claim whose rows are missing, with what the smaller size left out of them."""
+def with_size(study: Study, item: Judged, *, of_kernels: bool = True) -> Judged:
+    """Return a claim with what the smaller size left out of it.
+
+    Of one that holds these are places, of one whose rows are missing what would have had them.
+    """
+    if item.verdict is Verdict.HOLDS:
+        return replace(item, why=say_places_left_out(study, item.claim, of_kernels=of_kernels))
     compared = item.decided is not None and item.decided.text
     if item.verdict is not Verdict.OPEN or compared or not item.claim.rule:
         return item
@@ -167,7 +187,8 @@ def reproduce_study(plan: Plan, options: ReproduceOptions) -> tuple[Reproduced, 
     known = known_facts(study, parts, read)
     judged = judge(study, plan.rules, known, failed, plan.claims)
     if options.quick:
-        judged = tuple(_with_size(study, item) for item in judged)
+        by_quick = not options.kernel
+        judged = tuple(with_size(study, item, of_kernels=by_quick) for item in judged)
     judged, code = _explained(plan, judged, parts, options)
     found = Reproduced(study, parts, failed, judged, options.quick)
     found = reproduced(found, known, plan.shown, whole=not plan.claims)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -31,6 +32,8 @@ def figure(found: Plotted) -> Figure:
     plot = found.plot
     said = [plot.caption] if plot.caption else []
     said.append("Thin lines: 95 % intervals.")
+    if unknown := sum(not _has_interval(point) for point in found.points):
+        said.append(f"Of {unknown} without one the interval is not known: one boot.")
     if found.lacking:
         said.append(f"Not in it: {some(found.lacking, _MOST_LACKING)}.")
     return plotted(plot.title, " ".join(said), partial(specify, found))
@@ -81,7 +84,12 @@ def specify(found: Plotted) -> Specification | None:
 
 def _row(point: Point, label: Callable[[str], str]) -> dict[str, object]:
     found: dict[str, object] = {"place": str(point.where), "series": point.series or "ours"}
-    return {**found, "x": label(point.x), "y": point.y, "low": point.low, "high": point.high}
+    ends = (point.low, point.high) if _has_interval(point) else (point.y, point.y)
+    return {**found, "x": label(point.x), "y": point.y, "low": ends[0], "high": ends[1]}
+
+
+def _has_interval(point: Point) -> bool:
+    return math.isfinite(point.high - point.low)
 
 
 def _label(found: Plotted) -> Callable[[str], str]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Numbers with their intervals, and what is found when they are compared; pure.
 
-Bounds of sums and differences are those of independent errors: half-widths add in squares, those
-of products and quotients as fractions.
+Bounds of sums, differences, products and quotients are those of independent errors: how far each
+side reaches adds in squares, down and up apart. A divisor reaches as far as its reciprocal does.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import statistics
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from lsmeter.core.model import Place
 
 PERCENT = "%"
 _MOST_TIMES = 100
+_ONE_BOOT = "one boot does not show how far boots differ"
 _ROWS = "more rows would tell, not more boots"
 
 
@@ -31,19 +33,26 @@ class UnitError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """The rows that a number was read of: a benchmark under one setup, and under its baseline."""
+    """The rows that a number was read of: a benchmark under one setup, and under its baseline.
+
+    of is the figure of a unit of a workload, as rules name it; "" of what has only one, and of
+    calls. whole: of the whole cycle, not of the call.
+    """
 
     part: str
     benchmark: str
     tested: Place
     baseline: Place | None = None
+    of: str = ""
+    whole: bool = False
 
 
 @dataclass(frozen=True)
 class Quantity:
     """A number, the least and the most that it may be (95 %), its unit, and where it was read.
 
-    by_boots says that more boots would narrow the interval.
+    by_boots says that more boots would narrow the interval; sign is the operator of a formula that
+    is its name, "" where it is none.
     """
 
     value: float
@@ -53,6 +62,7 @@ class Quantity:
     of: tuple[Source, ...] = ()
     name: str = ""
     by_boots: bool = True
+    sign: str = ""
 
     def __str__(self) -> str:
         return f"{self.name} {self.text}".strip()
@@ -62,6 +72,8 @@ class Quantity:
         """The number with its unit and its interval."""
         text = _written(self.value, self.unit)
         near = max(abs(self.value) * 5e-4, 5e-3)
+        if math.isinf(self.high - self.low):
+            return f"{text} (one boot)"
         if self.high - self.low > near:
             text += f" ({_bare(self.low, self.unit)} to {_bare(self.high, self.unit)})"
         return text
@@ -126,8 +138,19 @@ def _unit(one: Quantity, other: Quantity) -> str:
     return one.unit or other.unit
 
 
-def _named(one: Quantity, sign: str, other: Quantity) -> str:
-    return f"{one.name} {sign} {other.name}" if one.name and other.name else ""
+def _named(one: Quantity, sign: str, other: Quantity) -> tuple[str, str]:
+    """Return the name of a formula and its operator; none where a side has no name."""
+    if not (one.name and other.name):
+        return "", ""
+    if sign in "*/":
+        return f"{_inside(one)} {sign} {_inside(other)}", sign
+    right = _inside(other) if sign == "-" and other.sign in {"+", "-"} else other.name
+    return f"{one.name} {sign} {right}", sign
+
+
+def _inside(item: Quantity) -> str:
+    """Return a name to stand in another one: a formula in parentheses."""
+    return f"({item.name})" if item.sign else item.name
 
 
 def _sum(one: Quantity, other: Quantity, do: Callable[[float, float], float]) -> Quantity:
@@ -135,24 +158,37 @@ def _sum(one: Quantity, other: Quantity, do: Callable[[float, float], float]) ->
     ends = ("low", "high") if do is operator.add else ("high", "low")
     down = math.hypot(one.value - one.low, other.value - getattr(other, ends[0]))
     up = math.hypot(one.high - one.value, other.value - getattr(other, ends[1]))
-    name = _named(one, "+" if do is operator.add else "-", other)
-    return Quantity(value, value - down, value + up, _unit(one, other), one.of + other.of, name)
+    name, sign = _named(one, "+" if do is operator.add else "-", other)
+    unit, of = _unit(one, other), one.of + other.of
+    return Quantity(value, value - down, value + up, unit, of, name, sign=sign)
 
 
 def _product(one: Quantity, other: Quantity, do: Callable[[float, float], float]) -> Quantity:
-    if do is operator.truediv and other.low <= 0 <= other.high:
-        raise MissingError(f"a ratio to {other}, which may be 0")
-    value = do(one.value, other.value)
-    fractions = [
-        (item.high - item.low) / 2 / abs(item.value) if item.value else 0.0 for item in (one, other)
-    ]
-    half = abs(value) * math.hypot(*fractions)
-    if not one.value:
-        half = (one.high - one.low) / 2 * abs(do(1.0, other.value))
-    same = one.unit == other.unit and do is operator.truediv
-    unit = "" if same else one.unit or other.unit
-    name = _named(one, "/" if do is operator.truediv else "*", other)
-    return Quantity(value, value - half, value + half, unit, one.of + other.of, name)
+    value, is_ratio = do(one.value, other.value), do is operator.truediv
+    factor = _reciprocal(other) if is_ratio else other
+    reaches = (_reach(one, factor.value), _reach(factor, one.value))
+    down, up = (math.hypot(*ends) for ends in zip(*reaches, strict=True))
+    unit = "" if is_ratio and one.unit == other.unit else one.unit or other.unit
+    name, sign = _named(one, "/" if is_ratio else "*", other)
+    of = one.of + other.of
+    return Quantity(value, value - down, value + up, unit, of, name, sign=sign)
+
+
+def _reciprocal(item: Quantity) -> Quantity:
+    """Return 1 / X: far above 1 / value where the interval comes near 0, without bounds for one."""
+    if item.low <= 0 <= item.high:
+        if not item.value or math.isfinite(item.high - item.low):
+            raise MissingError(f"a ratio to {item}, which may be 0")
+        return Quantity(1 / item.value, -math.inf, math.inf)
+    return Quantity(1 / item.value, 1 / item.high, 1 / item.low)
+
+
+def _reach(item: Quantity, factor: float) -> tuple[float, float]:
+    """Return how far an interval reaches down and up, times a factor that may be negative."""
+    if not factor:
+        return 0.0, 0.0
+    ends = ((item.value - item.low) * abs(factor), (item.high - item.value) * abs(factor))
+    return ends if factor > 0 else (ends[1], ends[0])
 
 
 def mean(items: Sequence[Quantity]) -> Quantity:
@@ -173,25 +209,30 @@ def median(items: Sequence[Quantity]) -> Quantity:
 def _of(word: str, items: Sequence[Quantity]) -> str:
     """Name what was made of several numbers by the first of them."""
     more = f" and {len(items) - 1} more" if len(items) > 1 else ""
-    return f"{word} of {items[0].name}{more}" if items[0].name else ""
+    return f"{word} of {_inside(items[0])}{more}" if items[0].name else ""
 
 
 def _total(items: Sequence[Quantity]) -> Quantity:
     if not items:
         raise MissingError("no row")
-    return replace(sum(items[1:], items[0]), name="")
+    return replace(sum(items[1:], items[0]), name="", sign="")
 
 
 def largest(items: Sequence[Quantity]) -> Quantity:
-    """Return the one of the largest value."""
-    _total(items)
-    return max(items, key=lambda item: item.value)
+    """Return the largest, named after the one that has its value; any of them may be it."""
+    return _outermost(items, max)
 
 
 def smallest(items: Sequence[Quantity]) -> Quantity:
-    """Return the one of the smallest value."""
+    """Return the smallest, as largest() does."""
+    return _outermost(items, min)
+
+
+def _outermost(items: Sequence[Quantity], choose: Callable[..., Any]) -> Quantity:
     _total(items)
-    return min(items, key=lambda item: item.value)
+    found: Quantity = choose(items, key=lambda item: item.value)
+    low, high = (choose(getattr(item, end) for item in items) for end in ("low", "high"))
+    return replace(found, low=low, high=high)
 
 
 def total(items: Sequence[Quantity]) -> Quantity:
@@ -204,12 +245,14 @@ def percent(share: Number) -> Quantity:
     item = as_quantity(share)
     if item.unit:
         raise UnitError(f"{item.unit} and a share")
-    return replace(item * 100.0, unit=PERCENT, name=item.name)
+    return replace(item * 100.0, unit=PERCENT, name=item.name, sign=item.sign)
 
 
 def half_width(item: Quantity) -> Quantity:
-    """Return how far the interval reaches to either side, in the mean."""
-    half, name = (item.high - item.low) / 2, f"half-width of {item.name}".removesuffix(" of ")
+    """Return how far the interval reaches to either side, in the mean; MissingError of one boot."""
+    if math.isinf(item.high - item.low):
+        raise MissingError(f"{item.name}: {_ONE_BOOT}")
+    half, name = (item.high - item.low) / 2, f"half-width of {_inside(item)}".removesuffix(" of ")
     return Quantity(half, half, half, item.unit, item.of, name)
 
 
@@ -257,8 +300,8 @@ class Finding:
     def __invert__(self) -> Finding:
         holds = None if self.holds is None else not self.holds
         away = None if self.distance is None else -self.distance
-        text = f"not ({self.text})" if self.text else ""  # of what is not known why is said
-        return replace(self, holds=holds, text=text, distance=away)
+        # text says what was measured, which stays true whatever is asked of it.
+        return replace(self, holds=holds, distance=away)
 
     @property
     def margin(self) -> str:
@@ -281,7 +324,7 @@ def _boots(item: Quantity, away: float) -> str:
     """
     half = max(item.value - item.low, item.high - item.value)
     if math.isinf(half):
-        return "one boot does not show how far boots differ: measure more"
+        return f"{_ONE_BOOT}: measure more"
     times = math.ceil((half / (away or 1e-9)) ** 2)
     if times > _MOST_TIMES:
         return f"more than {_MOST_TIMES} times the boots would be needed"

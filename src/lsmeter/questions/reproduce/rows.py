@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lsmeter.core.model import Place
@@ -20,13 +20,13 @@ _MOST_ROWS = 40  # of a claim
 class Measurement:
     """A row that a claim was decided by: cost and overhead where it has them.
 
-    insns and base_insns: instructions of a call or a unit; overhead in per cent. boots: keys of
-    those of the setup, and of its baseline.
+    cost and base_cost: the figure of the source, by default instructions of a call or a unit;
+    overhead in per cent. boots: keys of those of the setup, and of its baseline.
     """
 
     source: Source
-    insns: Quantity | None
-    base_insns: Quantity | None
+    cost: Quantity | None
+    base_cost: Quantity | None
     overhead: Quantity | None
     boots: tuple[str, ...]
 
@@ -87,25 +87,30 @@ def find_rows(
 
 
 def _row(parts: Mapping[str, Part], known: Known, source: Source) -> Measurement:
-    part = parts[source.part]
+    part, tested, base = parts[source.part], source.tested, source.baseline
 
-    def read(place: Place | None, names: Sequence[str], *words: str) -> Quantity | None:
-        functions = known.get((source.part, part.where(place))) if place else None
-        for name in names if functions else ():
-            try:
-                return functions[name](*words)  # type: ignore[index,no-any-return]
-            except MissingError:
-                continue
-        return None
+    def read(place: Place, name: str, *words: str, **further: object) -> Quantity | None:
+        functions = known.get((source.part, part.where(place)))
+        try:
+            if functions is None:
+                return None
+            found: Quantity = functions[name](*words, source.benchmark, *of, **further, **whole)
+        except MissingError:
+            return None
+        return found
 
-    tested, base = source.tested, source.baseline
-    costs = ("cost", "work_cost")
-    over = (tested.setup, base.setup, source.benchmark) if base else ()
+    # Figures are of workloads, whole cycles of system calls.
+    of, whole = (source.of,) if source.of else (), {"whole": 1} if source.whole else {}
+    cost, over = ("work_cost", "work") if source.of else ("cost", "ov")
+    overhead = None
+    if base and base.kernel == tested.kernel:
+        other = {"base_user": base.user} if base.user != tested.user else {}
+        overhead = read(tested, over, tested.setup, base.setup, **other)
     return Measurement(
         source,
-        read(tested, costs, tested.setup, source.benchmark),
-        read(base, costs, base.setup, source.benchmark) if base else None,
-        read(tested, ("ov", "work"), *over) if base and base.kernel == tested.kernel else None,
+        read(tested, cost, tested.setup),
+        read(base, cost, base.setup) if base else None,
+        overhead,
         tuple(key for place in (tested, base) if place for key in _boots(part, parts, place)),
     )
 
