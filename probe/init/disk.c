@@ -4,9 +4,12 @@
 #include "arch/sys.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -141,4 +144,18 @@ const char *disk_mount(const char *filesystem, const char *where)
 	if (!failed && mount(device_path(), where, filesystem, 0, NULL))
 		failed = "mounting the disk";
 	return failed;
+}
+
+void disk_flush(const char *filesystem, const char *where)
+{
+	int fd;
+
+	if (disk_none(filesystem))
+		return;
+	fd = sys_open(where, O_RDONLY | O_DIRECTORY, 0);
+	if (fd < 0)
+		return;
+	if (!ioctl(fd, FIFREEZE, 0))
+		ioctl(fd, FITHAW, 0);
+	sys_close(fd);
 }

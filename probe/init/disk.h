@@ -24,4 +24,10 @@ const char *disk_fill(const char *filesystem);
  */
 const char *disk_mount(const char *filesystem, const char *where);
 
+/*
+ * Write back all that lies in memory, and in the journal, of a file system that disk_mount() put
+ * at `where`. syncfs() leaves the journal of xfs, which a worker empties 30 s later.
+ */
+void disk_flush(const char *filesystem, const char *where);
+
 #endif

@@ -319,6 +319,8 @@ static unsigned int measure(const struct session *session)
 		abandon(failed);
 	if (request->timed)
 		timing_open(&request->spin);
+	/* Of what was prepared nothing is to be written back while something is measured. */
+	disk_flush(request->filesystem, WORK);
 	begun = workload_measure(request);
 	if (request->timed)
 		timing_close();
