@@ -21,7 +21,8 @@ from lsmeter.catalogue.setups import parse_setup
 from lsmeter.catalogue.workloads import load_workload
 from lsmeter.core.model.conclusion import Number
 from lsmeter.core.model.workload import Workload
-from lsmeter.measure.results.directory import RunData, read_run
+from lsmeter.measure.results.directory import RunData, read_run, write_manifest
+from lsmeter.measure.results.documents import DamagedResultError
 from lsmeter.measure.tasks.workload import once_titles
 from lsmeter.questions.cells.cells import cell_results
 from lsmeter.questions.compare.sides import overhead_changes
@@ -405,7 +406,7 @@ def test_two_runs_of_a_service_are_compared_and_judged(
     assert all("mean-insns" in item for each in exported for item in each.values())
     first, then = (read_run(web.home / name) for name in ("before", "after"))
     cells = [
-        replace(item, task=replace(item.task, workload=asked_for_more(item.task.workload)))
+        replace(item, task=replace(item.task, workload=with_units(7)(item.task.workload)))
         for item in first.manifest.cells
     ]
     other = replace(first, manifest=replace(first.manifest, cells=tuple(cells)))
@@ -417,9 +418,17 @@ def test_two_runs_of_a_service_are_compared_and_judged(
     watched = [replace(item, task=replace(item.task, monitor_ms=50)) for item in cells]
     other = replace(first, manifest=replace(first.manifest, cells=tuple(watched)))
     assert compare_workloads(other, then).compared == ()
+    for lost in (with_units(0), lambda workload: replace(workload, batches=())):
+        cells = [
+            replace(item, task=replace(item.task, workload=lost(item.task.workload)))
+            for item in first.manifest.cells
+        ]
+        write_manifest(first.path, replace(first.manifest, cells=tuple(cells)))
+        with pytest.raises(DamagedResultError, match="no units in a batch of 'static"):
+            read_run(first.path)
 
 
-def asked_for_more(workload: Workload | None) -> Workload | None:
-    return workload and replace(
-        workload, batches=tuple(replace(item, units=item.units + 1) for item in workload.batches)
+def with_units(units: int) -> Callable[[Any], Workload]:
+    return lambda workload: replace(
+        workload, batches=tuple(replace(item, units=units) for item in workload.batches)
     )

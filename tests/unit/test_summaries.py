@@ -11,11 +11,11 @@ import pytest
 
 from lsmeter.core.model import BootId
 from lsmeter.core.storage import cache_dir
-from lsmeter.measure.results import directory, summaries
+from lsmeter.measure.results import directory, reading, summaries
 from lsmeter.measure.results.boots import BOOT_FILE, FORMAT, SAMPLES_FILE, VERSION
 from lsmeter.measure.results.directory import RunData, boot_folder, copy_boot, read_run
 from lsmeter.measure.results.directory import write_manifest as write
-from lsmeter.measure.results.documents import digest_of, sealed
+from lsmeter.measure.results.documents import DamagedResultError, digest_of, sealed
 from lsmeter.measure.results.reading import ReadBoot
 from lsmeter.questions.cost.build import compare_runs, make_report
 from lsmeter.questions.cost.document import report_document
@@ -100,6 +100,18 @@ def test_a_boot_that_is_damaged_is_named_though_its_summary_is_kept(
     assert found.boots == (run.boots[0], *run.boots[2:])
     (problem,) = found.damaged
     assert str(folder / name) in problem.detail
+
+
+def test_an_output_that_is_mended_is_damaged_no_more(
+    run: RunData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(folder: Path, _: object) -> list[DamagedResultError]:
+        return [DamagedResultError(folder / "attribution.zst", "the file is missing")]
+
+    with monkeypatch.context() as once:
+        once.setattr(reading, "damaged_outputs", damaged)
+        assert read_run(run.path).damaged
+    assert not read_run(run.path).damaged
 
 
 @pytest.mark.parametrize("from_bytes", [0, summaries.PARALLEL_FROM_BYTES])

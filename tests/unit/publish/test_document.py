@@ -169,6 +169,16 @@ def test_names_from_a_run_are_escaped() -> None:
     ET.fromstring(document.files(make_site(points), ())["changes.atom"])  # noqa: S314
 
 
+def test_names_that_do_not_print_are_escaped() -> None:
+    bad = "sel\x1b[31mx\uffff"
+    points = [point("6.1.1-1", 1300, setup=bad), point("6.12.1-1", 1400, setup=bad)]
+    made = make_site(points)
+    found = document.files(made, made.steps)
+    assert all("\x1b" not in text for text in found.values())
+    assert "sel\\x1b[31mx\\uffff" in found["news.txt"]
+    ET.fromstring(found["changes.atom"])  # noqa: S314
+
+
 @pytest.mark.parametrize("text", ["../../etc/passwd", "..", "", "a/b", ".hidden", "x" * 9])
 def test_a_name_never_leaves_the_site(text: str) -> None:
     found = document.slug(text)

@@ -189,11 +189,22 @@ def read_manifest(path: Path) -> Manifest:
         for name in sorted(used - set(names)):
             said = f"a cell has a {kind} '{name[:80]}', which it does not describe"
             raise DamagedResultError(path / MANIFEST_FILE, said)
+    _check_batches(found, path / MANIFEST_FILE)
     if {boot.cell_hash for boot in found.boots} - {cell.hash for cell in found.cells}:
         raise DamagedResultError(path / MANIFEST_FILE, "it lists a boot of no cell")
     if not 0 <= found.margin <= MAX_MARGIN:
         raise DamagedResultError(path / MANIFEST_FILE, f"margin: {found.margin} is no share")
     return found
+
+
+def _check_batches(manifest: Manifest, file: Path) -> None:
+    for cell in manifest.cells:
+        if cell.task.workload is None:
+            continue
+        units = {item.benchmark: item.units for item in cell.task.workload.batches}
+        for name in cell.benchmarks:
+            if units.get(name, 0) < 1:
+                raise DamagedResultError(file, f"no units in a batch of '{name[:80]}'")
 
 
 def _planned(

@@ -127,14 +127,16 @@ class Reader:
             return error
 
     def summaries(self, jobs: Sequence[Job]) -> list[bytes]:
-        """Return the summaries of boots; nothing for one that cannot be read, and why is not said.
+        """Return the summaries of boots; nothing for one that is damaged, and why is not said.
 
         Another process is not to raise what this one could not show.
         """
         found: dict[int, ReadBoot] = {}
         for place, job in enumerate(jobs):
             with suppress(LsmeterError):
-                found[place] = self.whole(job)
+                read = self.whole(job)
+                if not read.damages:  # which may be mended, and then there are none
+                    found[place] = read
         made = dict(zip(found, _encode_each([*found.values()]), strict=True))
         return [made.get(place, b"") for place in range(len(jobs))]
 

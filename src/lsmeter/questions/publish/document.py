@@ -19,6 +19,7 @@ import jinja2
 from lsmeter import __version__
 from lsmeter.core.groups import grouped
 from lsmeter.core.model.conclusion import Number
+from lsmeter.core.printable import printable
 from lsmeter.questions.publish.drawing import HEIGHT, WIDTH, Drawing, drawings
 from lsmeter.questions.publish.figures import Graph, Line, Point, Release, Site, Step
 from lsmeter.tables import numbers
@@ -70,13 +71,18 @@ def files(site: Site, news: Sequence[Step]) -> dict[str, str]:
         name: _render(template, site=site, root="../" * name.count("/"), **values)
         for name, (template, values) in (made | pages).items()
     }
-    style = _environment().get_template("style.css").render()
-    return {
-        **found,
-        "style.css": style,
+    found |= {
+        "style.css": _environment().get_template("style.css").render(),
         "changes.atom": _render("changes.atom.j2", site=site, releases=_by_release(site.steps)),
         "changes.txt": plain_text(site.steps, "no overhead changed by more than the margin"),
         "news.txt": plain_text(news, ""),
+    }
+    return {
+        # Names are a stranger's: a terminal obeys some characters, and a feed allows few.
+        **{
+            name: "\n".join(printable(line, "\t") for line in text.split("\n"))
+            for name, text in found.items()
+        },
         "site.json": json.dumps(data(site), separators=(",", ":"), ensure_ascii=False) + "\n",
     }
 
