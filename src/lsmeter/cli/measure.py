@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -390,14 +390,31 @@ def measured(
 ) -> Iterator[tuple[RunData, int]]:
     """Give the run at `run`, else one that is measured first, and the exit code that it ends in.
 
-    A run that is shown again ends as damaged when no boot of these tasks is left.
+    A run that is shown again ends as damaged when no boot of these tasks is left. UsageError for
+    one that never had any, and for options of measuring with it.
     """
+    if run is not None:
+        _check_shown(options, run)
     found = (
         (run, ExitCode.OK) if run is not None else measure(experiments, stem, options, named=named)
     )
     with showing(found[1]):
         data = read_run(found[0])
+        if run is not None and not {cell.task.name for cell in data.manifest.cells} & {*tasks}:
+            command = f"lsmeter {stem.replace('-', ' ')}"
+            raise UsageError(
+                f"{data.title}: nothing was measured in it that {command} shows",
+                hint="leave RUN out, and it is measured",
+            )
         yield data, int(found[1] or damage_code(data, tasks))
+
+
+def _check_shown(options: Options, run: Path) -> None:
+    """Refuse options of measuring where a run is shown as it was measured."""
+    for item in fields(options):
+        if getattr(options, item.name) != item.default:
+            name = item.name.replace("_", "-")
+            raise UsageError(f"--{name}: {run} is shown as it was measured", hint="leave RUN out")
 
 
 def _plugins(tasks: Iterable[str]) -> set[str]:
@@ -409,6 +426,8 @@ def check_plot(plot: Path | None) -> None:
     """Refuse a plot's file whose name ends in no known form."""
     if plot is not None and plot.suffix not in _PLOTS:
         raise UsageError(f"--plot: {plot} is no {' or '.join(_PLOTS)} file")
+    if plot is not None:
+        need_dir(plot.parent, "--plot")
 
 
 def draw(plot: Path | None, specification: Callable[[], dict[str, object]]) -> None:

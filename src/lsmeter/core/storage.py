@@ -191,7 +191,7 @@ def write_output(path: Path, data: bytes, where: str = "--output") -> None:
 
 def output_dir(path: Path, where: str) -> Path:
     """Make a directory that a user named, in one that exists."""
-    need_dir(path.parent, where)
+    need_dir(path if path.exists() else path.parent, where)
     return make_dir(path)
 
 

@@ -20,6 +20,7 @@ from scipy.special import stdtr, stdtrit
 from lsmeter.statistics.ranks import Permuted, Shift, Times, of_pairs, of_samples
 
 LEVEL = 0.95  # of intervals, before they are widened for several comparisons
+_MOST_LOG = 700.0  # whose exponential is still a number
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,9 @@ def level_of(values: Times) -> Interval:
     if (values <= 0).any():
         return student(values)
     found = student(np.log(values))
-    return Interval(math.exp(found.value), math.exp(found.low), math.exp(min(found.high, 700.0)))
+    if found.high > _MOST_LOG:
+        return Interval(math.exp(found.value), -math.inf, math.inf)
+    return Interval(*(math.exp(end) for end in (found.value, found.low, found.high)))
 
 
 def paired(baseline: Sequence[Block], tested: Sequence[Block]) -> tuple[list[Block], list[Block]]:

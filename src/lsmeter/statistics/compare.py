@@ -71,7 +71,13 @@ def compare(
     out &= min(side.values.size for side in (baseline, tested)) > 1
     stands = out and between.high - between.low <= 2 * margin * abs(base.value)
     known = between if stands else Interval(*(math.nan,) * 3)
-    most = change(base.value, test.value, known, better)
+    if stands and _is_of_single_readings(apart, pairs):
+        # None is more frequent than another: the difference is their mean, within the same bounds.
+        old, new = (float(np.mean(side.values)) for side in (baseline, tested))
+        known = replace(known, value=float(np.mean(np.concatenate(pairs))))
+        most = change(old, new, known, better)
+    else:
+        most = change(base.value, test.value, known, better)
     if stands:
         mean = _mean_change(baseline, tested, pairs, better)
         whole = _whole_change(baseline, tested, better)
@@ -104,6 +110,11 @@ def compare(
         *(ruling.verdict, ruling.cause, ruling.decided_by, decided),
         cycles=min(map(_cycles, (baseline, tested))),
     )
+
+
+def _is_of_single_readings(apart: Mapping[int, int], pairs: Sequence[Values]) -> bool:
+    """Tell whether boots have one reading each, and no two pairs differ by the same."""
+    return len(apart) == len(pairs) > 1 and all(values.size == 1 for values in pairs)
 
 
 def _stands_out(side: Typical, margin: float) -> bool:

@@ -38,7 +38,8 @@ def check_address(place: str, *, insecure: bool, where: str = "--machine dask:")
         return place
     found = _ADDRESS.fullmatch(place)
     if found is None:
-        raise UsageError(f"{where}{place[:80]}: no address of a scheduler", hint=f"write {FORM}")
+        form = FORM if where else FORM.replace("dask:", "")
+        raise UsageError(f"{where}{place[:80]}: no address of a scheduler", hint=f"write {form}")
     if found["kind"] == "tcp" and not _LOOPBACK.fullmatch(found["host"]) and not insecure:
         raise UsageError(
             f"{where}{place}: without TLS whoever is on the network can run programs on "

@@ -257,7 +257,15 @@ def _overhead(report: Report, grid: Grid, slot: Slot, *, full: bool) -> Shown:
     share = numbers.overhead(item.overhead, item.verdict)
     text = f"{share} %{within} {mark.replace(' ', '')}"
     hover = _all_numbers(report, item) + _boots(slot.estimate)
-    return Shown(item.overhead, text, tone, count(item.value), hover)
+    return Shown(item.overhead, text, tone, _of_what(item), hover)
+
+
+def _of_what(item: Comparison) -> str:
+    """Write the cost whose overhead is shown; of another than the typical call with its base."""
+    if item.decided_by is Number.TYPICAL and item.has_typical:
+        return count(item.value)
+    old, new = item.decided.baseline_value, item.decided.value
+    return f"{count(round(old))} {numbers.ARROW} {count(round(new))}"
 
 
 def _within(item: Comparison) -> str:

@@ -111,7 +111,7 @@ def _sentence(item: Compared) -> str:
 
 
 def _percent(item: Comparison) -> str:
-    half = (item.overhead_high - item.overhead_low) / 2
+    half = max(item.overhead_high - item.overhead, item.overhead - item.overhead_low)
     within = f" ±{100 * half:.1f}" if math.isfinite(half) else ""
     return f"{numbers.overhead(item.overhead, item.verdict)} %{within}"
 

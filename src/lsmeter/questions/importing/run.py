@@ -190,7 +190,7 @@ def _manifest(
             margin=0.01,
             boots=(),
             sampling=Sampling(samples=1, warmup=0, whole_ppm=0),
-            conditions=Conditions(),
+            conditions=Conditions(memory_mib=0),  # of no guest: nobody knows them
             kernels=tuple(kernels.values()),
             setups=(own,),
             cells=tuple(cells),

@@ -180,13 +180,13 @@ def match_observations(timed: RunData, counted: RunData) -> list[Observation]:
     """
     if not find_instrument(timed.manifest.instrument).ticks:
         raise UsageError(
-            f"{timed.path}: no time was measured in it",
+            f"{timed.title}: no time was measured in it",
             hint="make it with: lsmeter run --instrument timed --setup running",
         )
     vectors = event_vectors(counted)
     if not vectors:
         raise UsageError(
-            f"{counted.path}: no events were counted in it",
+            f"{counted.title}: no events were counted in it",
             hint="make it with: lsmeter run --setup capability --events",
         )
     baseline = counted.manifest.baseline_setup

@@ -166,8 +166,10 @@ def read_tar(path: Path) -> Tree:
                 name = posixpath.normpath(f"/{item.name}")
                 if name != "/" and not name.startswith(tuple(f"{at}/" for at in _GIVEN)):
                     _take(tree, archive, item, name)
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise UsageError(f"--root {path}: no tar archive that can be read: {error}") from error
+    except OSError as error:
+        raise UsageError(f"--root {path}: cannot read it: {error.strerror}") from error
+    except (tarfile.TarError, EOFError) as error:
+        raise UsageError(f"--root {path}: no tar archive that can be read") from error
     return tree
 
 
