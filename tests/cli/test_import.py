@@ -43,6 +43,7 @@ def test_two_setups_are_compared_and_a_loss_of_throughput_is_worse(in_process: I
     found = json.loads(done.out)
     assert (found["instrument"], found["baseline_setup"]) == ("imported", "capability")
     assert found["conditions"] == {}
+    assert "conditions" not in in_process("history", "r").out
     assert {item["verified"] for item in found["setups"]} == {False}
     compared = {item["id"]: item for item in found["comparisons"]}
     calls = compared["system-call-overhead copies=1"]

@@ -25,10 +25,11 @@ def run_facts(run: RunData) -> tuple[tuple[str, str], ...]:
     manifest = run.manifest
     instrument = find_instrument(manifest.instrument)
     kernels = ", ".join(f"{kernel.name} ({kernel.release})" for kernel in manifest.kernels)
+    conditions = joined_settings(settings_of(conditions_of(manifest)).items())
     return (
         ("instrument", f"{instrument.name}: {instrument.title}; {instrument.covers}"),
         ("kernels", kernels),
-        ("conditions", joined_settings(settings_of(conditions_of(manifest)).items())),
+        *((("conditions", conditions),) if conditions else ()),
         ("made by", f"lsmeter {manifest.lsmeter_version}, {manifest.created}"),
     )
 
