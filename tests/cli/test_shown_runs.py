@@ -9,6 +9,15 @@ from tests.conftest import Lsmeter
 from tests.unit.test_summaries import MAIN
 
 
+def test_kernels_of_one_run_alone_are_not_counted_as_compared(lsmeter: Lsmeter) -> None:
+    done = lsmeter("compare", str(MAIN), str(MAIN.with_name("arches.lsmeter")))
+    assert done.code == 0
+    assert "18 benchmarks, debian:6.1 (" in " ".join(done.out.split())
+    assert "see the problems" not in done.out
+    assert "without a number" not in done.out
+    assert "Only after: kernels debian:6.12, " in " ".join(done.out.split())
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -46,10 +46,15 @@ class Summary:
 
 
 def summarise_all(report: Report, grids: tuple[Grid, ...], detail: Detail) -> list[Summary]:
-    """Put all columns into words but those of the baseline a second time; no two have one title."""
+    """Put all columns into words but those of the baseline a second time; no two have one title.
+
+    Of two runs, places that one of them has alone are named elsewhere.
+    """
+    two_runs = any(grid.before_and_after and grid.compared for grid in grids)
     places = [
         (grid, index)
         for grid in grids
+        if grid.compared or not two_runs
         for index, column in enumerate(grid.columns)
         if not is_again(column.setup, report.baseline_setup)
     ]
