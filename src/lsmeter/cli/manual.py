@@ -186,13 +186,15 @@ def help_(
 ) -> None:
     """Show a document, or all about a command.
 
-    Without a topic it lists the documents.
+    Without a topic it lists the documents. A terminal gets them laid out, a file as Markdown.
 
     lsmeter help
     lsmeter help experiments
     lsmeter help run
     lsmeter help hooks count
     """
+    from lsmeter.cli.console import SCREEN
+    from lsmeter.cli.pages import print_document
     from lsmeter.cli.show import deliver
     from lsmeter.core.registry import unknown
 
@@ -206,7 +208,13 @@ def help_(
     topic, about = " ".join(words), _about(root.command, words)
     if about is None and topic not in known:
         raise unknown("topic", topic, {*known, *root.command.commands})  # type: ignore[attr-defined]
-    deliver("\n".join(filter(None, (about, known.get(topic)))))
+    text = known.get(topic)
+    if text is None or SCREEN.output is not None or not SCREEN.out.is_terminal:
+        deliver("\n".join(filter(None, (about, text))))
+        return
+    if about:
+        deliver(about)
+    print_document(text, SCREEN.out)
 
 
 def _about(command: Any, words: list[str]) -> str | None:
