@@ -239,7 +239,9 @@ def test_no_cost_beyond_the_margin_is_called_equivalent(insns: int, deferred: in
     if abs(insns) / BASE > MARGIN or total > MARGIN:
         assert found.verdict is not Verdict.EQUIVALENT
     elif abs(insns) / BASE < MARGIN / 2 and total < MARGIN / 4:
-        assert found.verdict is Verdict.EQUIVALENT
+        # Of deferred costs two boots tell no more than some 1.5 % of the call.
+        allowed = {Verdict.EQUIVALENT, Verdict.INCONCLUSIVE} if deferred else {Verdict.EQUIVALENT}
+        assert found.verdict in allowed
 
 
 def test_a_whole_cost_that_is_not_known_says_what_varies() -> None:
