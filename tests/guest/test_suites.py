@@ -14,13 +14,14 @@ from tests.runs import each, facts
 pytestmark = pytest.mark.guest
 
 # SELinux adds to all but those without a hook; to `fork` 78 of 138,000 instructions, less than
-# 20 readings resolve.
+# 20 readings resolve: a slab that runs out takes 1,082 more, and in which of them is by chance.
 SLICE = {
     "process": ("fork", "exec program=static", "switch procs=2 kib=0", "kill", "signal-install"),
     "net": ("udp ip=4 size=1", "udp ip=6 size=1 path=veth", "tcp-connect ip=6", "bind ip=4"),
 }
 WITHOUT_HOOK = {"signal-install", "getppid", "empty"}
 UNRESOLVED = {"fork"}
+SLAB_INSNS = 1082
 
 
 @pytest.mark.parametrize("suite", list(SLICE))
@@ -38,7 +39,8 @@ def test_a_slice_of_each_suite(lsmeter: Lsmeter, debian_kernel: Kernel, suite: s
         if name in WITHOUT_HOOK:
             assert mean["difference"] == 0, name
         elif name in UNRESOLVED:
-            assert mean["low"] < 78 < mean["high"], name
+            assert mean["low"] < 78 + SLAB_INSNS, name
+            assert mean["high"] > 78, name
         else:
             assert mean["low"] > 0, name
     index = lsmeter("index", "run", "--format", "json")
