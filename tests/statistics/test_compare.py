@@ -94,18 +94,6 @@ def test_costs_that_cancel_beside_the_typical_call_are_not_equivalent() -> None:
         assert "peaks moved" in found.cause
 
 
-def test_boots_of_one_reading_each_differ_by_their_mean() -> None:
-    """Neither of two is the most frequent: the smaller is no typical difference."""
-    base, test = (
-        [BootReadings(seed, np.array([value])) for seed, value in enumerate(values)]
-        for values in ((1602463, 1603303), (1613487, 1613640))
-    )
-    found = compare(base, test, MARGIN, calls=False)
-    decided = found.decided
-    assert (decided.baseline_value, decided.value) == (1602883, 1613563.5)
-    assert (decided.low, decided.difference, decided.high) == (10337, 10680.5, 11024)
-
-
 def test_the_same_under_two_names_is_identical() -> None:
     found = compare(boots(**NOISE), boots(**NOISE), MARGIN)
     assert found.found is Difference.NONE

@@ -71,7 +71,7 @@ def compare(
     out &= min(side.values.size for side in (baseline, tested)) > 1
     stands = out and between.high - between.low <= 2 * margin * abs(base.value)
     known = between if stands else Interval(*(math.nan,) * 3)
-    most = _in_line_change((baseline, tested), pairs, known, better)
+    most = change(base.value, test.value, known, better)
     if stands:
         mean = _mean_change(baseline, tested, pairs, better)
         whole = _whole_change(baseline, tested, better)
@@ -104,22 +104,6 @@ def compare(
         *(ruling.verdict, ruling.cause, ruling.decided_by, decided),
         cycles=min(map(_cycles, (baseline, tested))),
     )
-
-
-def _in_line_change(
-    sides: tuple[Side, Side], pairs: Sequence[Values], known: Interval, better: Better
-) -> Change:
-    """Return the change of typical counts.
-
-    Of boots of one reading each none may be more frequent than another: then it is that of their
-    means, within the same bounds.
-    """
-    single = len(pairs) > 1 and all(values.size == 1 for values in pairs)
-    if single and math.isfinite(known.value) and np.unique(pairs).size == len(pairs):
-        old, new = (float(np.mean(side.values)) for side in sides)
-        return change(old, new, replace(known, value=float(np.mean(pairs))), better)
-    base, test = (side.typical.value for side in sides)
-    return change(base, test, known, better)
 
 
 def _stands_out(side: Typical, margin: float) -> bool:
