@@ -423,11 +423,12 @@ def _plugins(tasks: Iterable[str]) -> set[str]:
 
 
 def check_plot(plot: Path | None) -> None:
-    """Refuse a plot's file whose name ends in no known form."""
-    if plot is not None and plot.suffix not in _PLOTS:
+    """Refuse a plot's file whose name ends in no known form, or that is in no directory."""
+    if plot is None:
+        return
+    if plot.suffix not in _PLOTS:
         raise UsageError(f"--plot: {plot} is no {' or '.join(_PLOTS)} file")
-    if plot is not None:
-        need_dir(plot.parent, "--plot")
+    need_dir(plot.parent, "--plot")
 
 
 def draw(plot: Path | None, specification: Callable[[], dict[str, object]]) -> None:

@@ -191,8 +191,13 @@ def write_output(path: Path, data: bytes, where: str = "--output") -> None:
 
 def output_dir(path: Path, where: str) -> Path:
     """Make a directory that a user named, in one that exists."""
-    need_dir(path if path.exists() else path.parent, where)
+    check_output_dir(path, where)
     return make_dir(path)
+
+
+def check_output_dir(path: Path, where: str) -> None:
+    """Refuse what is no directory, and could not become one."""
+    need_dir(path if path.exists() else path.parent, where)
 
 
 def need_dir(path: Path, where: str) -> None:

@@ -18,7 +18,7 @@ from lsmeter.measure.results.manifest import Manifest
 from lsmeter.questions.cells.cells import cell_results, pair_places, within_run
 from lsmeter.questions.cost import findings
 from lsmeter.questions.workload.figures import (
-    asked_of,
+    asked_alike,
     compare_setups,
     find_workloads,
     has_workloads,
@@ -182,12 +182,7 @@ def overhead_changes(before: RunData, after: RunData) -> tuple[OverheadChange, .
     rebased = replace(before.manifest, baseline_setup=base)
     first = _overheads(before, rebased)
     known = {(alike(item.place), item.benchmark.id): item for item in first}
-    asked = [asked_of(run.manifest) for run in (before, after)]
-
-    def is_alike(old: Comparison, new: Comparison) -> bool:
-        keys = ((item.place, item.benchmark.id) for item in (old, new))
-        return len({of.get(key) for of, key in zip(asked, keys, strict=True)}) == 1
-
+    is_alike = asked_alike(before.manifest, after.manifest)
     return tuple(
         OverheadChange(item.place, item.benchmark, old, item, number)
         for item in _overheads(after, after.manifest)

@@ -159,9 +159,8 @@ def judge(before: RunData, after: RunData, rules: Sequence[Rule]) -> Judgement:
         Applied(
             rule,
             tuple(
-                _finding(rule, key, benchmark, known.get(key), report, lost=key in lost)
-                for place, benchmark in _named(rule, sides[0])
-                for key in [(place, benchmark.id)]
+                _finding(rule, asked, known.get((asked[0], asked[1].id)), report, lost)
+                for asked in _named(rule, sides[0])
             ),
             *(len(_named(rule, side)) for side in sides[1:]),
         )
@@ -247,19 +246,17 @@ def _lost_wholes(
 
 def _finding(
     rule: Rule,
-    key: tuple[Place, str],
-    benchmark: Benchmark,
+    asked: _Asked,
     item: Comparison | None,
     report: Report,
-    *,
-    lost: bool,
+    lost: frozenset[tuple[Place, str]],
 ) -> Finding:
+    place, benchmark = asked
     found = hold(rule, item, report.margin) if item is not None else None
-    lost = lost and Number.WHOLE in rule.numbers
-    if found is not None and not (lost and found.outcome in (Outcome.KEPT, Outcome.OPEN)):
+    is_lost = Number.WHOLE in rule.numbers and (place, benchmark.id) in lost
+    if found is not None and not (is_lost and found.outcome in (Outcome.KEPT, Outcome.OPEN)):
         return found
-    place = key[0]
-    why = "" if item is None or lost else f"no {' or '.join(rule.numbers)} was measured"
+    why = "" if item is None or is_lost else f"no {' or '.join(rule.numbers)} was measured"
     why = why or _why(place, benchmark, report.problems)
     return Finding(rule, place, benchmark, Outcome.MISSING, detail=why)
 

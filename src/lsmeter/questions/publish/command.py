@@ -38,12 +38,12 @@ def publish(
         lsmeter run -k 'debian:6.12.*' -s selinux --attribute --run-dir r
     """
     from lsmeter.cli.live import LiveTasks
-    from lsmeter.core.storage import make_dir, need_dir, output_dir, write_atomic
+    from lsmeter.core.storage import check_output_dir, make_dir, output_dir, write_atomic
     from lsmeter.questions.publish import document
     from lsmeter.questions.publish.figures import make_site
     from lsmeter.questions.publish.hooks import name_hooks
 
-    need_dir(site if site.exists() else site.parent, "--output")
+    check_output_dir(site, "--output")
     with LiveTasks(SCREEN.err) as progress:
         made = name_hooks(make_site(*_read(runs, progress)), progress)
     if not made.points:

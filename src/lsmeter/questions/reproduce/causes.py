@@ -40,7 +40,7 @@ def _of_instructions(item: Judged) -> list[Source]:
     """Return the rows that decided, each once; hooks do not explain what is no kernel's figure."""
     sources = item.decided.of if item.decided else ()
     found = (of for of in sources if of.of in {"", KERNEL, ALL})
-    return [*dict.fromkeys(replace(of, of="", whole=False) for of in found)]
+    return [*dict.fromkeys(of.row for of in found)]
 
 
 def plan_attribution(judged: Iterable[Judged]) -> Iterator[dict[str, Any]]:

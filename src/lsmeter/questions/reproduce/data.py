@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from lsmeter.questions.reproduce.judge import Judged, Verdict
 from lsmeter.questions.reproduce.parts import Where
 from lsmeter.tables.fields import Each, Field, Maybe, Row, named
@@ -35,7 +33,7 @@ def _holds(item: Judged) -> list[dict[str, object]]:
                     "setup": of.tested.setup,
                     "baseline": of.baseline.setup if of.baseline else "",
                 }
-                for of in dict.fromkeys(replace(of, of="", whole=False) for of in one.of)
+                for of in dict.fromkeys(of.row for of in one.of)
             ],
         }
         for where, one in item.found.items()

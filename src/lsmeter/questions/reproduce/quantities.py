@@ -46,6 +46,11 @@ class Source:
     of: str = ""
     whole: bool = False
 
+    @property
+    def row(self) -> Source:
+        """The rows alone, whatever was read of them."""
+        return replace(self, of="", whole=False)
+
 
 @dataclass(frozen=True)
 class Quantity:

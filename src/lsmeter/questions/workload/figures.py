@@ -9,7 +9,7 @@ the client's tasks and lsmeter's own, what they put off, and the guest's clock a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Place, Problem
@@ -244,7 +244,7 @@ def compare_workloads(before: RunData, after: RunData) -> Workloads:
     """
     alike = pair_places(before.manifest, after.manifest)
     first, then = find_workloads(before), find_workloads(after)
-    asked = [asked_of(run.manifest) for run in (before, after)]
+    is_alike = asked_alike(before.manifest, after.manifest)
     known = {(alike(item.place), item.benchmark.id): item for item in first.measured}
     pairs: list[_Pair] = []
     unlike: list[Problem] = []
@@ -252,7 +252,7 @@ def compare_workloads(before: RunData, after: RunData) -> Workloads:
         base = known.get((alike(item.place), item.benchmark.id))
         if base is None:
             continue
-        if asked[0][base.place, base.benchmark.id] == asked[1][item.place, item.benchmark.id]:
+        if is_alike(base, item):
             pairs.append((base, item))
         else:
             at, name = item.place, item.benchmark.id
@@ -265,7 +265,19 @@ def compare_workloads(before: RunData, after: RunData) -> Workloads:
     return replace(then, compared=compared, problems=problems)
 
 
-def asked_of(manifest: Manifest) -> dict[tuple[Place, str], tuple[object, ...]]:
+def asked_alike(
+    before: Manifest, after: Manifest
+) -> Callable[[Measured | Comparison, Measured | Comparison], bool]:
+    """Return what tells whether two runs asked for the same of a service; calls are always."""
+    first, then = map(_asked, (before, after))
+
+    def is_alike(old: Measured | Comparison, new: Measured | Comparison) -> bool:
+        return first.get((old.place, old.benchmark.id)) == then.get((new.place, new.benchmark.id))
+
+    return is_alike
+
+
+def _asked(manifest: Manifest) -> dict[tuple[Place, str], tuple[object, ...]]:
     """Return what was asked for, by whom, and how it was watched, by place and benchmark."""
     return {
         (cell.place, batch.benchmark): (of.unit, of.client, cell.task.monitor_ms, batch)
