@@ -264,3 +264,9 @@ def test_runs_of_a_baseline_alone_have_no_overhead_that_could_change(in_process:
         assert in_process("here", "run", "--label", run, *FEW, "--run-dir", run).code == 0
     out = " ".join(in_process("compare", "one", "two").out.split())
     assert "Not known: that needs running and one more setup in both runs." in out
+
+
+def test_a_command_is_run_in_guests_alone(in_process: Lsmeter) -> None:
+    done = in_process("exec", "--machine", "here", "--", "true")
+    assert done.code == 2
+    assert done.err.startswith("error: --machine: a command is run in guests alone")

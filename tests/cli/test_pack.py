@@ -7,6 +7,8 @@ import base64
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,6 +136,20 @@ def test_what_names_somebody_is_hidden(text: str, hidden: str) -> None:
     assert names.hide(text) == hidden
 
 
+def test_a_pack_goes_to_standard_output_and_keeps_its_name(in_process: Lsmeter) -> None:
+    stored = Path(__file__).parents[2] / "examples/main.lsmeter"
+    assert in_process("pack", str(stored)).code == 0
+    here = in_process.home / "main.lsmeter"
+    done = subprocess.run(
+        [sys.executable, "-m", "lsmeter", "pack", str(stored), "-o", "-"],
+        capture_output=True,
+        check=False,
+        cwd=in_process.home,
+    )
+    assert (done.returncode, done.stdout) == (0, here.read_bytes()), done.stderr
+    assert [path.name for path in in_process.home.glob("*.lsmeter")] == ["main.lsmeter"]
+
+
 def _changed(at: int) -> Callable[[bytes], bytes]:
     return lambda data: data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
@@ -182,6 +198,7 @@ def test_what_is_no_pack_is_refused_in_one_line(in_process: Lsmeter, kind: str) 
     done = in_process("report", "odd")
     assert done.code in {2, 7}
     assert done.err.startswith("error: ")
+    assert "lsmeter pack RUN" in done.err or kind == "no manifest"
     assert sorted(in_process.home.parent.rglob("x*")) == before
 
 

@@ -44,7 +44,7 @@ def test_every_experiment_of_the_repository_is_valid(path: Path) -> None:
         ({"instrument": "guess"}, "instrument: unknown instrument 'guess'"),
         ({"task": "sweeep"}, "task: unknown task 'sweeep'; did you mean sweep?"),
         ({"conditions": {"cpu": "max;reboot"}}, "conditions.cpu: "),
-        ({"copies": [0]}, "copies.0"),
+        ({"copies": [0]}, "copies.0: expected greater"),
         ({"copies": ["many"]}, "copies.0"),
         ({"copies": [2]}, "copies: instructions are counted on one processor"),
         (

@@ -75,6 +75,7 @@ class Screen:
     verbose: bool
     form: str  # of documents
     output: Path | None  # where results go, if not to standard output
+    piped: bool  # --output - asks for standard output
 
     def __init__(self) -> None:
         self.use("auto")
@@ -82,7 +83,7 @@ class Screen:
     def use(self, colour: Colour, *, quiet: bool = False, verbose: bool = False) -> None:
         """Set up the consoles; colour auto follows the terminal and NO_COLOR."""
         self.when, self.quiet, self.verbose = colour, quiet, verbose
-        self.form, self.output = "table", None
+        self.form, self.output, self.piped = "table", None, False
         forced = {"always": True, "never": False}.get(colour)
         plain = colour == "never" or (colour == "auto" and "NO_COLOR" in os.environ)
         how = partial(

@@ -28,7 +28,8 @@ def apply(command: str, display: Display) -> None:
     quiet, verbose = display.quiet or SCREEN.quiet, display.verbose or SCREEN.verbose
     SCREEN.use(display.colour or SCREEN.when, quiet=quiet, verbose=verbose)
     SCREEN.form = display.form
-    SCREEN.output = None if display.output == Path("-") else display.output
+    SCREEN.piped = display.output == Path("-")
+    SCREEN.output = None if SCREEN.piped else display.output
     _check_output(display.form, command)
 
 

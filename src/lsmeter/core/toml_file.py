@@ -76,7 +76,8 @@ def wrong_key(
     An unknown key comes first: what is missing may be it, mistyped.
     """
     first = min(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
-    place = [str(part) for part in first["loc"]]
+    # Where several types are allowed, the one that was tried last stands behind the place.
+    place = [str(part) for part in first["loc"] if not str(part).startswith("constrained-")]
     key = ".".join(place)[:80] or "(top level)"
     if first["type"] == "extra_forbidden":
         for word in place[:-1]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import textwrap
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -43,6 +44,7 @@ from lsmeter.sources.kernels import resolve as kernels
 DEVICE = Path("/dev/kvm")
 DEADLINE_S = 10.0
 _BOOTS = 2
+_MOST_CHARS = 120  # of what a guest that failed said last
 _KERNELS = ("debian:6.1", "host")  # what is measured unless another is named
 # A guest that ended once does so again until something is updated; one that hung may have met a
 # host that was too busy.
@@ -158,7 +160,8 @@ def _boot(what: str, command: tuple[str, ...], status: int, deadline_s: float) -
             hint = "nested virtualisation may be broken here"
             raise _NoKvmError(said, hint=hint) from error
         if done.returncode != status:
-            raise _NoKvmError(f"{what} failed on it: {process.last_words(done)[:120]}")
+            words = textwrap.shorten(process.last_words(done), _MOST_CHARS, placeholder=" ...")
+            raise _NoKvmError(f"{what} failed on it: {words}")
 
 
 class RealTime(Emulation):

@@ -33,6 +33,11 @@ def on_running(asked: Experiment, kernels: Sequence[Kernel], users: Sequence[str
     What is not said is what can be measured there; UsageError for what is said and cannot be.
     """
     said, own = asked.model_fields_set, [kernel.name for kernel in kernels]
+    if asked.own_benchmarks:
+        raise UsageError(
+            "--machine: a command is run in guests alone, where nothing that it does lasts",
+            hint="--machine tcg, or leave --machine out",
+        )
     if "kernels" in said and asked.kernels != own:
         raise UsageError(
             f"--kernel {asked.kernels[0]}: the machine is measured as it runs, and boots no kernel",

@@ -26,12 +26,17 @@ def pack(run: LatestRunArgument = None) -> int:
     from lsmeter.measure.results.pack import SUFFIX, packed
     from lsmeter.questions.cells.verify import damage_code
 
-    data = read_run(run or the_latest())
+    run = run or the_latest()
+    data = read_run(run)
     with scratch("pack") as home:
         without = write_anonymous(data, home)
         paths = sorted(path for path in home.rglob("*") if path.is_file())
         content = packed({str(path.relative_to(home)): path.read_bytes() for path in paths})
-    write(SCREEN.output or Path(f"{data.path.resolve().name}{SUFFIX}"), content)
+    if SCREEN.piped:
+        SCREEN.write_bytes(content)
+    else:
+        name = run.resolve().name.removesuffix(SUFFIX)
+        write(SCREEN.output or Path(f"{name}{SUFFIX}"), content)
     if without:
         SCREEN.say(f"{without} of {len(data.boots)} boots without raw results: they name the host")
     return damage_code(data)

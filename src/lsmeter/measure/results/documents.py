@@ -31,17 +31,16 @@ _HEAD_BYTES = 512  # in which a document says what it is
 _SEAL = re.compile(rb'\{\s*"format": "([\w-]+)",\s*"version": (\d+),\s*"sha256": "([0-9a-f]{64})"')
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 
+_MEASURE = "the command that made it measures again what is damaged: type it once more"
+
 K = TypeVar("K")
 
 
 class DamagedResultError(InfrastructureError):
     """A file of results is not what was written; what it belongs to is no result."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(
-            f"{path}: damaged or not a result of lsmeter: {reason}",
-            hint="the command that made it measures again what is damaged: type it once more",
-        )
+    def __init__(self, path: Path, reason: str, hint: str = _MEASURE) -> None:
+        super().__init__(f"{path}: damaged or not a result of lsmeter: {reason}", hint=hint)
 
 
 def digest_of(data: bytes) -> str:

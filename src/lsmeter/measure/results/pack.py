@@ -59,7 +59,7 @@ def unpacked(path: Path) -> Path:
         )
     body = data[head.end() :]
     if digest_of(body) != head[2].decode():
-        raise DamagedResultError(path, "its digest is not the one it carries")
+        raise _damaged(path, "its digest is not the one it carries")
     stack = ExitStack()
     atexit.register(stack.close)
     home = stack.enter_context(scratch("pack"))
@@ -67,28 +67,32 @@ def unpacked(path: Path) -> Path:
         with zstandard.ZstdDecompressor().stream_reader(io.BytesIO(body)) as stream:
             for name, size in _index(path, stream).items():
                 if len(content := stream.read(size)) != size:
-                    raise DamagedResultError(path, f"{name} is cut")
+                    raise _damaged(path, f"{name} is cut")
                 write_atomic(home / name, content, lasting=False)
             if stream.read(1):
-                raise DamagedResultError(path, "it holds more than its index says")
+                raise _damaged(path, "it holds more than its index says")
     except zstandard.ZstdError as error:
-        raise DamagedResultError(path, str(error)) from None
+        raise _damaged(path, str(error)) from None
     return home
+
+
+def _damaged(path: Path, reason: str) -> DamagedResultError:
+    return DamagedResultError(path, reason, "copy it again, or make it again: lsmeter pack RUN")
 
 
 def _index(path: Path, stream: zstandard.ZstdDecompressionReader) -> dict[str, int]:
     """Read the names and sizes of the files."""
     size = int.from_bytes(stream.read(_INDEX_BYTES), "little")
     if size > _MOST_INDEX_BYTES:
-        raise DamagedResultError(path, "its index is too long")
+        raise _damaged(path, "its index is too long")
     try:
         listed = [(str(name), int(length)) for name, length in json.loads(stream.read(size))]
     except (ValueError, TypeError, RecursionError):
-        raise DamagedResultError(path, "its index cannot be read") from None
+        raise _damaged(path, "its index cannot be read") from None
     files = dict(listed)
     fine = all(_NAME.fullmatch(name) and 0 <= files[name] <= MAX_FILE_BYTES for name in files)
     if not fine or len(listed) != len(files) or len(files) > _MOST_FILES:
-        raise DamagedResultError(path, "its index names what is no file of a run")
+        raise _damaged(path, "its index names what is no file of a run")
     if sum(files.values()) > _MOST_BYTES:
-        raise DamagedResultError(path, f"unpacks to more than {_MOST_BYTES} bytes")
+        raise _damaged(path, f"unpacks to more than {_MOST_BYTES} bytes")
     return files
