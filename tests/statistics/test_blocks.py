@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from lsmeter.statistics.blocks import Block, compare_blocks, level_of, paired, student
+from lsmeter.statistics.blocks import Block, compare_blocks, deviation, level_of, paired, student
 from lsmeter.statistics.family import ALPHA, Looks, holm
 from lsmeter.statistics.power import more_blocks
 from lsmeter.statistics.ranks import of_pairs, of_samples
@@ -192,3 +192,12 @@ def test_how_many_more_cannot_always_be_said() -> None:
     assert corrected is not None
     assert alone is not None
     assert corrected > alone
+
+
+@pytest.mark.parametrize("boots", [2, 3, 10])
+def test_the_interval_of_a_deviation_covers_the_true_one(boots: int) -> None:
+    random = np.random.default_rng(boots)
+    found = [deviation(random.normal(1000, 30, boots)) for _ in range(4000)]
+    covered = sum(item.low <= 30 <= item.high for item in found) / len(found)
+    assert 0.94 < covered < 0.96
+    assert all(item.low < item.value < item.high for item in found)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import chdtri, stdtr, stdtrit
 
 from lsmeter.statistics.ranks import Permuted, Shift, Times, of_pairs, of_samples
 
@@ -59,6 +59,16 @@ def student(values: Times, level: float = LEVEL) -> Interval:
         return Interval(middle, -math.inf, math.inf)
     half = quantile(values.size - 1, level) * standard_error(values)
     return Interval(middle, middle - half, middle + half)
+
+
+def deviation(values: Times, level: float = LEVEL) -> Interval:
+    """Return the standard deviation of at least two values with its interval.
+
+    The interval is that of normal values: (n - 1) s^2 / sigma^2 follows chi-squared of n - 1.
+    """
+    freedom, found = values.size - 1, float(values.std(ddof=1))
+    low, high = (chdtri(freedom, tail) for tail in ((1 - level) / 2, (1 + level) / 2))
+    return Interval(found, found * math.sqrt(freedom / low), found * math.sqrt(freedom / high))
 
 
 def standard_error(values: Times) -> float:

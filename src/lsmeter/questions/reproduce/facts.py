@@ -26,7 +26,7 @@ from lsmeter.questions.index.figures import run_indices
 from lsmeter.questions.reproduce.parts import Part, Where
 from lsmeter.questions.reproduce.quantities import PERCENT, MissingError, Quantity, Source
 from lsmeter.questions.workload.figures import KERNEL, USER, Measured
-from lsmeter.statistics.blocks import Interval, student
+from lsmeter.statistics.blocks import Interval, deviation, student
 from lsmeter.statistics.means import compare_ratios, pooled_ratios, ratios
 from lsmeter.statistics.regression import Coefficient
 
@@ -444,8 +444,9 @@ def _by_seed(item: Measured, of: str) -> dict[int, float]:
 def _scatter(means: Sequence[float], source: Source, name: str) -> Quantity:
     if len(means) < 2:
         raise MissingError(f"{source.benchmark}: one boot of {name} does not scatter")
-    value = 100 * statistics.stdev(means) / statistics.fmean(means)
-    return _quantity([value] * 3, PERCENT, source, name)
+    found, mean = deviation(np.array(means)), statistics.fmean(means)
+    bounds = [100 * bound / mean for bound in (found.value, found.low, found.high)]
+    return _quantity(bounds, PERCENT, source, name)
 
 
 def _bounds(item: Coefficient) -> tuple[float, float, float]:
