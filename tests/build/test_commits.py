@@ -7,16 +7,14 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from lsmeter.core.errors import UsageError
 from lsmeter.questions.bisect.history import SHORT, find_history, own_tree
 from lsmeter.sources.kernels.build.source import resolve_source
-from lsmeter.sources.kernels.sources.built import remove_built
+from lsmeter.sources.kernels.sources.built import KERNELS, remove_built
 from tests.build.kernels import SOURCE, plain
 from tests.conftest import Lsmeter
 from tests.unit.bisection.repositories import commit, git
@@ -96,9 +94,10 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Known]:
     try:
         yield Known(Lsmeter(home), tree, commits)
     finally:
-        for name in commits:
-            with suppress(UsageError):  # of a commit that was not built
-                remove_built(f"commit-{name[:SHORT]}")
+        made = tuple(f"commit-{name[:SHORT]}-" for name in commits)
+        for kernel in KERNELS.all():
+            if kernel.name.startswith(made):
+                remove_built(kernel.name)
         shutil.rmtree(own_tree(find_history(tree)))
 
 

@@ -270,3 +270,13 @@ def test_a_command_is_run_in_guests_alone(in_process: Lsmeter) -> None:
     done = in_process("exec", "--machine", "here", "--", "true")
     assert done.code == 2
     assert done.err.startswith("error: --machine: a command is run in guests alone")
+
+
+def test_what_could_not_be_put_back_is_an_error(in_process: Lsmeter) -> None:
+    journal = in_process.home / "data/changed/999999-1.json"
+    journal.parent.mkdir(parents=True, mode=0o700)
+    journal.write_text("{}")
+    journal.chmod(0o666)
+    done = in_process("here", "restore")
+    assert done.code == 7
+    assert "error: could not be put back: " in done.err and "is not trusted" in done.err

@@ -105,6 +105,7 @@ def test_a_base_without_a_number_is_an_error(replay: Lsmeter, history: list[str]
         (("HEAD..HEAD",), "there is no commit in HEAD..HEAD"),
         (("nothing..HEAD",), "has no commit 'nothing'"),
         (("HEAD", "HEAD~1"), "HEAD: cannot be read"),
+        (("HEAD~1..HEAD", "--base", "HEAD~2"), "is a range, which says where it begins"),
         (("HEAD~1..HEAD", "--run-dir", "tree"), "is no series's directory"),
         (("HEAD~1..HEAD", "-s", "slinux"), "did you mean selinux?"),
     ],

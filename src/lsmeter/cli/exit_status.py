@@ -78,6 +78,10 @@ def _known(error: BaseException) -> LsmeterError:
         return UsageError(error.format_message(), hint=f"see {command} --help")
     number = error.errno if isinstance(error, OSError) else None
     said = str(error).casefold()
+    if number == errno.ENAMETOOLONG:
+        return UsageError(f"{str(getattr(error, 'filename', ''))[:60]}...: the name is too long")
+    if isinstance(error, RuntimeError) and "home directory" in said:
+        return UsageError("~NAME: there is no such user, or none with a directory")
     own = isinstance(error, LookupError | ArithmeticError | TypeError | AttributeError)
     thread = not own and any(sign in said for sign in _NO_THREAD)
     refused = not own and any(sign in said for sign in _NO_MEMORY)

@@ -136,7 +136,7 @@ def _planned(
             hint="leave --machine out; lsmeter run measures a machine as it runs",
         )
     for item in named:
-        _check_instrument(item, machine)
+        check_instrument(item, machine)
     own_benchmarks = (benchmark for item in named for benchmark in item.own_benchmarks)
     benchmarks = (*catalogue(find_probe()), *own_benchmarks)
     for item, offer in (part for whole in named for part in split_workloads(whole, benchmarks)):
@@ -209,7 +209,7 @@ def guests_at_once(machine: Machine, options: Options) -> int:
     return options.jobs or (_MOST_SPREAD if isinstance(machine, Spreads) else cores())
 
 
-def _check_instrument(experiment: Experiment, machine: Machine) -> None:
+def check_instrument(experiment: Experiment, machine: Machine) -> None:
     """Refuse an instrument that cannot read what the machine gives, or a client without a host."""
     if experiment.client == "host" and machine.name != "pair":
         raise UsageError("--client host: which host?", hint="--server ssh:HOST --client ssh:HOST")

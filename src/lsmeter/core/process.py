@@ -40,16 +40,30 @@ PACKAGES = {
 }
 # The kernel ends what these start when lsmeter ends, however that does.
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
+# Where git, an alias or a hook of it started us: they would lead each git of ours to that
+# repository, whichever it is asked for (`git rev-parse --local-env-vars`, without settings).
+_OF_GIT = frozenset(
+    f"GIT_{name}"
+    for name in (
+        *("ALTERNATE_OBJECT_DIRECTORIES", "COMMON_DIR", "DIR", "GRAFT_FILE", "INDEX_FILE"),
+        *("IMPLICIT_WORK_TREE", "INTERNAL_SUPER_PREFIX", "NAMESPACE", "NO_REPLACE_OBJECTS"),
+        *("OBJECT_DIRECTORY", "PREFIX", "REPLACE_REF_BASE", "SHALLOW_FILE", "WORK_TREE"),
+    )
+)
 DEADLINE_S = 600.0
 _POLL_S = 0.2
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment of a program: in English, administrators' programs in PATH."""
+    """Return the environment of a program: in English, administrators' programs in PATH.
+
+    It names no repository of git: each is found from the directory that git is given.
+    """
     # An empty part would be the working directory.
     parts = [part for part in os.environ.get("PATH", os.defpath).split(":") if part]
     path = ":".join((*parts, "/usr/sbin", "/sbin"))
-    return {**os.environ, "LC_ALL": "C.UTF-8", "PATH": path, **(extra or {})}
+    own = {name: value for name, value in os.environ.items() if name not in _OF_GIT}
+    return {**own, "LC_ALL": "C.UTF-8", "PATH": path, **(extra or {})}
 
 
 def find(program: str) -> str | None:

@@ -105,13 +105,16 @@ def changed(changes: Sequence[Change], *, needed: bool = True) -> Iterator[list[
             file.write(adapter_of(_Journal).dump_json(_Journal(_boot(), tuple(changes)), indent=1))
             os.fsync(file)
         left: list[str] = []
+        refused: dict[Change, str] = {}  # a profile that is there is another lsmeter's
         try:
-            refused = [text for change in changes if (text := _make(change))]
+            for change in changes:
+                if text := _make(change):
+                    refused[change] = text
             if refused and needed:
-                raise InfrastructureError(f"cannot change {refused[0]}")
-            yield refused
+                raise InfrastructureError(f"cannot change {next(iter(refused.values()))}")
+            yield [*refused.values()]
         finally:
-            left = _put_back(changes)
+            left = _put_back([change for change in changes if change not in refused])
             if not left:
                 journal.unlink(missing_ok=True)
         if left:

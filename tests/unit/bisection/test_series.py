@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lsmeter.core.errors import UsageError
-from lsmeter.questions.bisect.history import find_history, own_tree
+from lsmeter.questions.bisect.history import check_out, find_history, own_tree
 from lsmeter.questions.patches.series import (
     MOST_COMMITS,
     apply_files,
@@ -139,11 +139,67 @@ def test_what_a_series_touches_is_known_by_function_or_not_at_all(tree: Path) ->
     text = commit(tree, "text", {"README": "other\n"})
     assert touched_functions(own, last, text) == frozenset()
     new = change(tree, "a.c", "int second", "int third(void)\n{\n}\n\nint second")
-    assert touched_functions(own, text, new) == {"first", "third"}
+    assert touched_functions(own, text, new) == {"third"}
     outside = commit(tree, "data", {"a.c": "int data;\n" + (tree / "a.c").read_text()})
     assert touched_functions(own, base, outside) is None
     header = commit(tree, "header", {"a.h": "static inline int a(void) { return 0; }\n"})
     assert touched_functions(own, outside, header) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ("int limit = 5;\n", "int limit = 6;\n", None),
+        ("#define LIMIT 5\n", "#define LIMIT 6\n", None),
+        ("#define F(a) \\\n\tdo_it(a)\n", "#define F(a) \\\n\tdo_more(a)\n", None),
+        ("static int t[] = {\n\t1,\n};\n", "static int t[] = {\n\t2,\n};\n", None),
+        ("/* one */\n", "/* two\n *\n */\n", set()),
+        ("long\nf(int a)\n{\n}\n", "static long\nf(int a)\n{\n\ta();\n}\n", {"f"}),
+        ("int g(int a)\n{\n\t/* b */\nout:\n\treturn 1;\n}\n", "", {"g"}),
+    ],
+)
+def test_what_stands_between_functions_is_of_none_of_them(
+    tree: Path, before: str, after: str, found: set[str] | None
+) -> None:
+    def with_text(text: str) -> str:
+        return commit(tree, "change", {"a.c": CODE.replace("\nint sec", f"\n{text}\nint sec")})
+
+    base, last = with_text(before), with_text(after)
+    assert touched_functions(own_tree(find_history(tree)), base, last) == found
+
+
+def test_what_the_other_branch_gained_is_none_of_a_range(tree: Path) -> None:
+    base = git(tree, "rev-parse", "HEAD")
+    git(tree, "checkout", "-q", "-b", "topic")
+    made = [change(tree, "a.c", "return a", "return 1 + a")]
+    git(tree, "checkout", "-q", "main")
+    change(tree, "README", "text", "gained")
+    start, found = read_range(find_history(tree), "main..topic")
+    assert (start, [item.commit for item in found]) == (base, made)
+
+
+def test_a_repository_that_git_was_started_for_is_not_touched(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So it is in `git rebase -x` and in hooks of a linked work tree.
+    other = tmp_path / "other"
+    repository(other, [{"b.c": "int x;\n"}, {"b.c": "int y;\n"}])
+    (other / "b.c").write_text("int z;\n")
+    git(other, "add", "-A")
+    state = git(other, "status", "--porcelain", "--branch"), git(other, "rev-parse", "HEAD")
+    base = git(tree, "rev-parse", "HEAD")
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git/index"))
+    history = find_history(tree)
+    own = own_tree(history)
+    check_out(own, history.commit("HEAD", "--good"))
+    assert (own / "a.c").read_text() == CODE
+    monkeypatch.undo()
+    assert git(own, "rev-parse", "HEAD") == base
+    assert state == (
+        git(other, "status", "--porcelain", "--branch"),
+        git(other, "rev-parse", "HEAD"),
+    )
 
 
 def test_a_range_is_read_from_the_oldest(tree: Path) -> None:

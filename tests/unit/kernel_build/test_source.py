@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import os
+import random
 import subprocess
 import tarfile
 from pathlib import Path
@@ -161,6 +162,24 @@ def test_a_tarball_that_is_cut_short_or_no_kernel_is_an_error(tmp_path: Path, tr
         archive.add(tree / "Kconfig", arcname="thing/Kconfig")
     with pytest.raises(UsageError, match="not a kernel source tree"):
         resolve(other)
+
+
+@pytest.mark.parametrize("kind", ["xz", "gz"])
+@pytest.mark.parametrize("where", [0.3, 0.6, 0.95])
+def test_a_damaged_tarball_is_unpacked_to_nothing(
+    tmp_path: Path, tree: Path, kind: str, where: float
+) -> None:
+    whole = tmp_path / f"linux.tar.{kind}"
+    (tree / "security/noise.c").write_bytes(random.Random(1).randbytes(100_000))
+    mode: Any = f"w:{kind}"
+    with tarfile.open(whole, mode) as archive:
+        archive.add(tree, arcname="linux")
+    data = bytearray(whole.read_bytes())
+    data[int(len(data) * where)] ^= 1
+    whole.write_bytes(data)
+    with pytest.raises(InfrastructureError, match="cannot unpack"):
+        resolve(whole)
+    assert not list((tmp_path / "cache" / "kernel-source").glob("tar-*"))
 
 
 @pytest.mark.parametrize("text", ["nowhere", "/dev/null"])

@@ -13,6 +13,7 @@ import pytest
 from lsmeter.core.errors import BuildError, InfrastructureError, UsageError
 from lsmeter.core.model import BootProtocol
 from lsmeter.core.model.arch import ARM64, X86_64, arch_of_host
+from lsmeter.core.storage import locked
 from lsmeter.sources.kernels.build.make import (
     Slot,
     check_tools,
@@ -90,6 +91,17 @@ def test_objects_go_with_the_last_kernel_that_was_built_from_them(tmp_path: Path
     assert store.KERNELS.all() == ()
 
 
+def test_objects_of_a_build_that_goes_on_are_left(tmp_path: Path) -> None:
+    put(built("old"), tmp_path)
+    objects = store.slots_dir() / "slot"
+    objects.mkdir(parents=True)
+    with locked("kernel-slot-slot"):
+        store.remove_built("old")
+        assert objects.is_dir()
+    store.drop_slot("slot")
+    assert not objects.exists()
+
+
 @pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", "a b", "x" * 101])
 def test_a_name_that_could_lead_elsewhere_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="cannot name a built kernel"):
@@ -150,6 +162,20 @@ def test_a_build_that_fails_says_the_first_error(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=r"does not build: a\.c:1:2: error: no") as caught:
         run_make(slot_with(tmp_path, rule), ["all"])
     assert "more" in caught.value.log_tail
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "dd: error writing 'a': No space left on device",
+        "gcc: fatal error: Killed signal terminated program cc1",
+    ],
+)
+def test_what_the_host_lacks_is_no_fault_of_the_commit(tmp_path: Path, line: str) -> None:
+    rule = f'all:\n\t@echo "{line}"; false\n'
+    with pytest.raises(InfrastructureError, match="is not built: ") as caught:
+        run_make(slot_with(tmp_path, rule), ["all"])
+    assert not isinstance(caught.value, BuildError)
 
 
 def test_the_users_environment_cannot_change_the_kernel(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lsmeter.core.errors import UsageError
 from lsmeter.sources.kernels import tree
-from lsmeter.sources.kernels.tree import ModuleInfo, load_order
+from lsmeter.sources.kernels.tree import ModuleInfo, _before, load_order
 from tests.unit.kernels.synthetic import bzimage, elf, module, write_tree
 
 NAMES = st.sampled_from([f"m{number}" for number in range(12)])
@@ -127,3 +127,8 @@ class TestTree:
             assert tree.is_wanted(path)
         for path in ("etc/shadow", "boot/a/vmlinuz-6.1", "lib/modules/7.2/build", "boot/vmlinuz"):
             assert not tree.is_wanted(path)
+
+
+def test_what_is_loaded_first_is_read_in_one_pass() -> None:
+    assert [*_before("pre: a b post: c pre: d")] == ["a", "b", "d"]
+    assert [*_before("pre: " + "a" * 2_000_000)] == ["a" * 2_000_000]

@@ -16,6 +16,26 @@ from lsmeter.sources.kernels import package, tree
 from tests.unit.kernels.synthetic import deb, write_tree
 
 
+def _packaged(path: Path, data: bytes) -> Path:
+    """Make a package of what is in its archive."""
+    control = io.BytesIO()
+    with tarfile.open(fileobj=control, mode="w") as archive:
+        text = b"Package: x\nVersion: 1\nArchitecture: amd64\n"
+        member = tarfile.TarInfo("./control")
+        member.size = len(text)
+        archive.addfile(member, io.BytesIO(text))
+    content = b"!<arch>\n"
+    for name, part in (
+        ("debian-binary", b"2.0\n"),
+        ("control.tar", control.getvalue()),
+        ("data.tar", data),
+    ):
+        content += f"{name:<16}{0:<12}{0:<6}{0:<6}{644:<8}{len(part):<10}`\n".encode()
+        content += part + b"\n" * (len(part) % 2)
+    path.write_bytes(content)
+    return path
+
+
 def hostile_deb(path: Path) -> Path:
     """Make a package whose paths and links try to leave the directory of extraction."""
     data = io.BytesIO()
@@ -28,22 +48,19 @@ def hostile_deb(path: Path) -> Path:
             member = tarfile.TarInfo(name)
             member.type, member.linkname = kind, "/etc/passwd"
             archive.addfile(member)
-    control = io.BytesIO()
-    with tarfile.open(fileobj=control, mode="w") as archive:
-        text = b"Package: x\nVersion: 1\nArchitecture: amd64\n"
-        member = tarfile.TarInfo("./control")
-        member.size = len(text)
-        archive.addfile(member, io.BytesIO(text))
-    content = b"!<arch>\n"
-    for name, part in (
-        ("debian-binary", b"2.0\n"),
-        ("control.tar", control.getvalue()),
-        ("data.tar", data.getvalue()),
-    ):
-        content += f"{name:<16}{0:<12}{0:<6}{0:<6}{644:<8}{len(part):<10}`\n".encode()
-        content += part + b"\n" * (len(part) % 2)
-    path.write_bytes(content)
-    return path
+    return _packaged(path, data.getvalue())
+
+
+@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE])
+def test_a_name_that_would_fill_the_memory_is_refused(tmp_path: Path, kind: bytes) -> None:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        member = tarfile.TarInfo("long")
+        member.type, member.size = kind, (1 << 20) + 1
+        archive.addfile(member, io.BytesIO(b"n" * member.size))
+    path = _packaged(tmp_path / "long.deb", data.getvalue())
+    with pytest.raises(UsageError, match="a header is too long"):
+        package.extract(path, tmp_path / "out", tree.is_wanted)
 
 
 def test_only_wanted_files_are_taken(tmp_path: Path) -> None:

@@ -218,12 +218,19 @@ def rewrite(packages: Path, old: str, new: str) -> None:
         ("<metadata", "<!DOCTYPE a><metadata", "it declares a document type"),
         ("</metadata>", "", "damaged metadata"),
         ("<name>", "<a>" * 20 + "<name>", "too deep"),
+        ('encoding="UTF-8"', 'encoding="nosuch"', "damaged metadata"),
+        ('encoding="UTF-8"', 'encoding="utf-7"', "damaged metadata"),
     ],
 )  # fmt: skip
 def test_a_repository_that_lies_is_refused(packages: Path, old: str, new: str, said: str) -> None:
     rewrite(packages, old, new)
     with pytest.raises(UsageError, match=re.escape(said)):
         resolve(f"rpm:{packages}")
+
+
+@pytest.mark.parametrize("text", ["<p><a><p/></a></p>", "<p><p/></p>", "<p/>"])
+def test_elements_within_themselves_are_read(text: str) -> None:
+    assert repository._elements(text.encode(), "p", "a list")
 
 
 def test_a_list_that_is_not_the_indexs_is_refused(packages: Path) -> None:

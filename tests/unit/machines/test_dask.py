@@ -134,10 +134,13 @@ def test_a_worker_of_other_versions_is_refused_by_what_differs() -> None:
     assert why_unfit(replace(facts, why="it has no QEMU"), {}) == "it has no QEMU"
 
 
+RUN = "0" * 16
+
+
 def put(store: Store, data: bytes, piece: int = 3) -> str:
     sha256 = hashlib.sha256(data).hexdigest()
     for offset in range(0, len(data), piece):
-        store.put(sha256, offset, len(data), data[offset : offset + piece])
+        store.put(RUN, sha256, offset, len(data), data[offset : offset + piece])
     return sha256
 
 
@@ -166,7 +169,19 @@ def test_what_is_no_piece_is_refused(
     tmp_path: Path, sha256: str, offset: int, total: int, said: str
 ) -> None:
     with pytest.raises(InfrastructureError, match=said):
-        Store(tmp_path / "sent", 100).put(sha256, offset, total, b"abc")
+        Store(tmp_path / "sent", 100).put(RUN, sha256, offset, total, b"abc")
+
+
+def test_two_runs_send_the_same_file_at_the_same_time(tmp_path: Path) -> None:
+    store, data = Store(tmp_path / "sent", 100), b"a kernel"
+    sha256 = hashlib.sha256(data).hexdigest()
+    for offset in (0, 4):
+        for run in ("a" * 16, "b" * 16):
+            store.put(run, sha256, offset, len(data), data[offset : offset + 4])
+    with store.held([sha256]) as files:
+        assert files[sha256].read_bytes() == data
+    with pytest.raises(InfrastructureError, match="no file"):
+        store.put("../x", sha256, 0, len(data), data)
 
 
 def test_what_was_used_least_recently_makes_room_but_never_what_is_held(tmp_path: Path) -> None:

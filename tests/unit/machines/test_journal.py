@@ -248,3 +248,16 @@ def test_journals_are_kept_where_nobody_else_writes(place: Path) -> None:
         change = Change(str(place / SETTING), "old", "new", "a setting")
         with pytest.raises(InfrastructureError, match="others may write"), changed([change]):
             pytest.fail("the block was entered")
+
+
+def test_a_profile_of_another_lsmeter_stays(place: Path) -> None:
+    control = place / "sys/kernel/security/apparmor"
+    (control / ".load").mkdir(parents=True)  # cannot be written, as where the profile is there
+    (control / ".remove").write_text("")
+    (control / "profiles").write_text("lsmeter-here-complain (complain)\n")
+    change = Change(str(control), "", str(place / "profile"), "a profile", "lsmeter-here-complain")
+    (place / "profile").write_text("profile")
+    with pytest.raises(InfrastructureError, match="cannot change a profile"), changed([change]):
+        pytest.fail("the block was entered")
+    assert (control / ".remove").read_text() == ""
+    assert not is_left()

@@ -303,6 +303,7 @@ class Pool:
     ) -> str:
         asked = self._there.run(
             worker.put,
+            self.run,
             sha256,
             offset,
             total,

@@ -16,6 +16,7 @@ from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.storage import known_sha256, make_dir, sha256_of, writing
 
 SHA256 = re.compile("[0-9a-f]{64}")
+_RUN = re.compile("[0-9a-f]{16}")
 _USED = ".used"
 _PARTIAL = ".partial"
 _STALE_S = 3600.0  # after which a piece that nobody continued is thrown away
@@ -60,15 +61,17 @@ class Store:
                 raise LacksError(lacks)
             yield found
 
-    def put(self, sha256: str, offset: int, total_bytes: int, data: bytes) -> None:
+    def put(self, run: str, sha256: str, offset: int, total_bytes: int, data: bytes) -> None:
         """Take a piece of a file, in order; the last one makes it whole, if its digest is right.
 
+        run: who sends it, since two may send the same file at the same time.
         Raises InfrastructureError for what cannot be taken.
         """
-        if not SHA256.fullmatch(sha256) or not 0 <= offset <= offset + len(data) <= total_bytes:
+        named = SHA256.fullmatch(sha256) and _RUN.fullmatch(run)
+        if not named or not 0 <= offset <= offset + len(data) <= total_bytes:
             raise InfrastructureError("a piece of no file")
         path = self.home / sha256
-        partial = self.home / f".{sha256}.{os.getpid()}{_PARTIAL}"
+        partial = self.home / f".{sha256}.{run}{_PARTIAL}"
         make_dir(self.home)
         if not offset:
             self._make_room(total_bytes)

@@ -94,11 +94,12 @@ def _versions(plugins: tuple[str, ...], arches: tuple[str, ...]) -> dict[str, st
     return found
 
 
-def put(sha256: str, offset: int, total_bytes: int, data: bytes) -> str:
+def put(run: str, sha256: str, offset: int, total_bytes: int, data: bytes) -> str:
     """Take a compressed piece of a file; return what is wrong, "" if nothing is."""
     try:
         most = messages.PIECE_BYTES
-        _store().put(sha256, offset, total_bytes, zstandard.decompress(data, max_output_size=most))
+        piece = zstandard.decompress(data, max_output_size=most)
+        _store().put(run, sha256, offset, total_bytes, piece)
     except LsmeterError as error:
         return error.title
     except zstandard.ZstdError as error:

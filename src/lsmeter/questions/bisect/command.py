@@ -66,7 +66,7 @@ def bisect(
     history.check_order(*ends)
     keys, configs = options.commit_keys(), options.configs
     chosen = judging.choose()
-    _check(keys, chosen, (options.machine or ["emulation"])[0])
+    _check(options, keys, chosen)
     said = (repr(sorted(keys.items())), *configs, *(item.text for item in chosen))
     question = Question(*ends, (*said, judging.inconclusive))
     name = hashlib.sha256(repr((history.key, question)).encode()).hexdigest()[:10]
@@ -88,16 +88,16 @@ def bisect(
     return int(ExitCode.OK if len(ended.suspects) == 1 else ExitCode.INCOMPLETE)
 
 
-def _check(keys: Mapping[str, Any], rules: Sequence[Rule], machine: str) -> None:
+def _check(options: CommitOptions, keys: Mapping[str, Any], rules: Sequence[Rule]) -> None:
     """Say what is wrong with setups, benchmarks and rules before anything is built."""
     from lsmeter.guest.probe import catalogue, find_probe
-    from lsmeter.machines import find_machine
     from lsmeter.measure.experiment.plan import look_up
     from lsmeter.measure.instruments import find_instrument
+    from lsmeter.questions.bisect.workshop_command import check_machine
     from lsmeter.questions.gate.judge import check_rules
 
     found = make_experiment(dict(keys))
-    files = find_machine(machine).filesystems
+    files = check_machine(options, found).filesystems
     setups, benchmarks = look_up(found, catalogue(find_probe()), files)
     names = {setup.name for setup in setups}
     check_rules(rules, benchmarks, names, find_instrument(found.instrument))

@@ -135,9 +135,7 @@ def check_out(home: Path, commit: str) -> None:
 
 
 def _borrow(history: History, home: Path) -> None:
-    """Let our repository find the user's objects, wherever they are now, and know C."""
-    # With which git names the function around a change.
-    write_atomic(home / ".git/info/attributes", b"*.[ch] diff=cpp\n")
+    """Let our repository find the user's objects, wherever they are now."""
     write_atomic(home / ".git/objects/info/alternates", f"{history.objects}\n".encode())
     shallow = history.objects.parent / "shallow"
     if shallow.is_file():

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.options import Options, make_experiment
-from lsmeter.core.errors import BuildError, ExitCode, UsageError
+from lsmeter.core.errors import BuildError, ExitCode, InfrastructureError, UsageError
+from lsmeter.core.model import BootStatus
+from lsmeter.core.model.arch import Arch, arch_of_host, find_arch
 from lsmeter.core.storage import HeldError, hold, make_dir, need_dir
 from lsmeter.measure.results.held import HOME
 from lsmeter.questions.bisect.history import SHORT, History, check_out
@@ -20,6 +23,8 @@ from lsmeter.questions.bisect.search import Ruling, Step
 
 if TYPE_CHECKING:
     from lsmeter.core.model import Kernel
+    from lsmeter.machines import Machine
+    from lsmeter.measure.experiment.options import Experiment
     from lsmeter.measure.results.directory import RunData
     from lsmeter.questions.gate.judge import Gated
     from lsmeter.questions.gate.rules import Rule
@@ -52,6 +57,12 @@ class Workshop:
     keys: Mapping[str, Any]
     configs: Sequence[str]
 
+    @property
+    def arch(self) -> Arch:
+        """What kernels are built for."""
+        names = self.options.arch or [arch_of_host().name]
+        return find_arch(names[0], where="--arch")
+
     def build(self, commit: str) -> Kernel:
         """Return the kernel of a commit; BuildError if it does not build."""
         from lsmeter.cli.live import LiveTasks
@@ -59,9 +70,12 @@ class Workshop:
         from lsmeter.sources.kernels.resolve import Request
 
         check_out(self.tree, commit)
+        # Another configuration, architecture or clone has kernels of its own of the same commit.
+        of = repr((self.history.key, self.configs, self.arch.name)).encode()
+        name = f"commit-{commit[:SHORT]}-{hashlib.sha256(of).hexdigest()[:6]}"
         with LiveTasks(SCREEN.err) as tasks:
-            name, request = f"commit-{commit[:SHORT]}", Request(progress=tasks)
-            return build_kernel(str(self.tree), self.configs, (), name, request)
+            request = Request(progress=tasks)
+            return build_kernel(str(self.tree), self.configs, (), name, request, self.arch)
 
     def measure(self, commit: str, kernel: str, folder: str = RUNS, **more: Any) -> RunData:
         """Measure a kernel into a folder, with more keys; KeyboardInterrupt if it is stopped."""
@@ -103,6 +117,12 @@ class Workshop:
         first = read_run(self.home / RUNS / good[:SHORT])
         gated = judge_runs(first, tried.run, rules, inconclusive)
         ruling = _RULINGS.get(gated.code, Ruling.SKIP)
+        lost = [boot for boot in tried.run.boots if boot.status is BootStatus.INFRASTRUCTURE]
+        if lost and ruling is Ruling.SKIP:  # the commit is not to be blamed for it
+            raise InfrastructureError(
+                f"{commit[:SHORT]} cannot be judged: {lost[0].detail}",
+                hint="the same command tries it again",
+            )
         return Step(commit, ruling, _why(gated), *took_s, decided_by=_decided_by(gated))
 
 
@@ -127,6 +147,23 @@ def _decided_by(gated: Gated) -> str:
     kinds = (Outcome.BROKEN, Outcome.MISSING, Outcome.OPEN)
     found = next((item for kind in kinds for item in gated.judged.of(kind)), None)
     return "" if found is None or found.decided_by is None else found.decided_by.value
+
+
+def check_machine(options: Options, experiment: Experiment) -> Machine:
+    """Return the machine that commits are measured on; UsageError for what cannot, unbuilt."""
+    from lsmeter.cli.measure import check_instrument
+    from lsmeter.machines import HasHosts, find_machine
+
+    if len(options.arch or ()) > 1 or len(options.machine or ()) > 1:
+        raise UsageError("--arch, --machine: commits are built for one, and measured on one")
+    machine = find_machine((options.machine or ["emulation"])[0], insecure=options.insecure)
+    if isinstance(machine, HasHosts):
+        raise UsageError(
+            f"--machine {machine.name}: commits are measured in guests, which boot them",
+            hint="leave --machine out",
+        )
+    check_instrument(experiment, machine)
+    return machine
 
 
 @contextmanager

@@ -132,6 +132,9 @@ def _packed(options: ExecOptions, words: list[str]) -> tuple[Command, int]:
     for item in options.env or ():
         if not _VARIABLE.fullmatch(item):
             raise UsageError(f"--env {printable(item)[:60]}: not NAME=VALUE")
+    for item in (*words, *(options.env or ())):
+        if os.fsencode(item) != item.encode(errors="replace"):
+            raise UsageError(f"{printable(item)[:60]}: not UTF-8", hint="call the file otherwise")
     if options.root and options.with_:
         raise UsageError("--with: a --root has all of its files", hint="put them there")
     if not 0 <= options.expect_status <= 255 or not 1 <= options.deadline <= 3600:
@@ -146,6 +149,9 @@ def _packed(options: ExecOptions, words: list[str]) -> tuple[Command, int]:
     collector.add_program(path)
     for item in options.with_ or ():
         collector.add_path(posixpath.normpath(posixpath.join(here, item)))
+    known = directory in (*tree.entries, "/") if tree.closed else Path(directory).is_dir()
+    if options.directory and not known:
+        raise UsageError(f"--directory {printable(options.directory)[:80]}: no such directory")
     tree.make_directory(directory)
     archive = tree_archive(_members(tree, _input(options.input)))
     sha256 = hashlib.sha256(archive).hexdigest()

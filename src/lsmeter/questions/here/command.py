@@ -17,7 +17,7 @@ from lsmeter.cli.options import (
     declared,
 )
 from lsmeter.cli.show import show
-from lsmeter.core.errors import UsageError
+from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.tables.model import Document, Item, Section, Tone
 
 if TYPE_CHECKING:
@@ -110,8 +110,11 @@ def restore() -> int:
     Every command does so for what a killed one left; this one says that nothing is left.
     """
     from lsmeter.machines.journal import is_left
+    from lsmeter.machines.journal import restore as put_back_all
 
     # What was left is put back before any command.
+    if failed := put_back_all()[1]:
+        raise InfrastructureError(f"could not be put back: {failed[0]}")
     left = is_left()
     SCREEN.say(
         "another lsmeter has changed this machine, and is still running"

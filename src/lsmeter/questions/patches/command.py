@@ -49,7 +49,7 @@ def patches(
     from lsmeter.core.storage import locked, write_atomic
     from lsmeter.measure.results.held import HOME
     from lsmeter.questions.bisect.history import find_history
-    from lsmeter.questions.bisect.workshop_command import Workshop, held_workshop
+    from lsmeter.questions.bisect.workshop_command import Workshop, check_machine, held_workshop
     from lsmeter.questions.patches.document import document, letter
     from lsmeter.questions.patches.figures import NO_NUMBER
     from lsmeter.questions.patches.visit_command import measure_series, read_series, touched_setups
@@ -61,7 +61,7 @@ def patches(
     with locked(f"bisect-{history.key}"):
         found = read_series(history, series, base)
         keys = options.commit_keys(*touched_setups(found)) | {"task": task}
-        make_experiment(dict(keys))  # what is wrong with it is said before anything is built
+        check_machine(options, make_experiment(dict(keys)))  # before anything is built
         said = (found.base, found.patches, sorted(keys.items()), options.configs)
         digest = hashlib.sha256(repr((history.key, said)).encode()).hexdigest()
         home = options.run_dir or HOME / f"patches-{digest[:10]}"

@@ -31,8 +31,10 @@ _BARE = {
     "GIT_COMMITTER_NAME": "lsmeter",
     "GIT_COMMITTER_EMAIL": "lsmeter@localhost",
 }
-_HUNK = re.compile(r"@@ -\S+ \+\S+ @@ ?(.*)")
-_NAMED = re.compile(r"[a-z_].*?\b([a-z_]\w*)\(", re.IGNORECASE)
+_DIFF = ("-U0", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
+_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
+_NAMED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+_NO_TEXT = re.compile(r"\s*$|/\*|//| \*[ /]| \*$")  # and no code, outside functions
 _NO_CODE = re.compile(r"(Documentation|samples|tools)/.*|.*\.(rst|txt|md)|MAINTAINERS|README")
 
 
@@ -46,7 +48,10 @@ class Patch:
 
 
 def read_range(history: History, word: str) -> tuple[str, tuple[Patch, ...]]:
-    """Return what a range begins after, and its commits; `A` is `A..HEAD`."""
+    """Return the parent of a range's first commit, and its commits; `A` is `A..HEAD`.
+
+    A may have gone on since the range left it: what it gained is none of the range's.
+    """
     first, _, last = word.partition("..")
     base = history.commit(first or "HEAD", "RANGE")
     end = history.commit(last.removeprefix(".") or "HEAD", "RANGE")
@@ -56,7 +61,7 @@ def read_range(history: History, word: str) -> tuple[str, tuple[Patch, ...]]:
             f"RANGE: there is no commit in {word[:80]}", hint="as git log has it: A..B"
         )
     _check_count(len(found), word[:80])
-    return base, tuple(Patch(name, history.describe(name)) for name in found)
+    return history.parent(found[0]), tuple(Patch(name, history.describe(name)) for name in found)
 
 
 def apply_files(tree: Path, base: str, files: Sequence[Path]) -> Iterator[Patch]:
@@ -71,29 +76,56 @@ def apply_files(tree: Path, base: str, files: Sequence[Path]) -> Iterator[Patch]
 
 def touched_functions(tree: Path, base: str, last: str) -> frozenset[str] | None:
     """Name the functions in whose text commits differ; None where they differ elsewhere, too."""
-    words = ("diff", "-U0", "--no-ext-diff", "--no-textconv", "--no-color")
-    ends = ("--src-prefix=a/", "--dst-prefix=b/", base, last)
-    found: set[str] = set()
-    inside = path = ""
-    for line in run_git(tree, *words, *ends).splitlines():
-        if line.startswith(("+++ ", "--- ")) and not line.endswith("/dev/null"):
-            path = line[6:]
-        elif _NO_CODE.fullmatch(path):
+    found: set[str | None] = set()
+    for path in _changed_files(tree, base, last):
+        if _NO_CODE.fullmatch(path):
             continue
-        elif hunk := _HUNK.match(line):
-            inside = hunk[1]
-            named = _NAMED.match(inside)
-            if not path.endswith(".c") or named is None:
-                return None
-            found.add(named[1])
-        elif line.startswith(("+", "-")) and (begun := _NAMED.match(line[1:])):
-            found.add(begun[1])  # a function that is new, or is gone
-    return frozenset(found)
+        if not path.endswith(".c"):
+            return None
+        before, after = (_lines_of(tree, commit, path) for commit in (base, last))
+        for hunk in _HUNK.finditer(run_git(tree, "diff", *_DIFF, base, last, "--", path)):
+            found |= {before.get(number) for number in _numbers(hunk[1], hunk[2])}
+            found |= {after.get(number) for number in _numbers(hunk[3], hunk[4])}
+    return None if None in found else frozenset(name for name in found if name)
+
+
+def _changed_files(tree: Path, base: str, last: str) -> list[str]:
+    names = run_git(tree, "diff", "--name-only", "--no-renames", "-z", base, last)
+    return names.split("\0")[:-1]
+
+
+def _numbers(first: str, count: str | None) -> range:
+    return range(int(first), int(first) + (1 if count is None else int(count)))
+
+
+def _lines_of(tree: Path, commit: str, path: str) -> dict[int, str]:
+    """Return the lines of a file's functions, with their names, and its comments, with "".
+
+    As the kernel's style has it: a function's braces, and no others, begin a line.
+    """
+    done = process.run(process.git(tree, "cat-file", "blob", f"{commit}:{path}"))
+    found: dict[int, str] = {}
+    head: dict[int, str] = {}  # what stands before a brace, without a blank line
+    name = ""
+    for number, line in enumerate(done.stdout.split("\n") if not done.returncode else (), 1):
+        if not name and line.startswith("{") and (named := _NAMED.search("\n".join(head.values()))):
+            name = named[1]
+            found |= dict.fromkeys(head, name)
+        if name:
+            found[number] = name
+            name = "" if line.startswith("}") else name
+            head = {}
+        elif _NO_TEXT.match(line):
+            found[number], head = "", {}
+        else:
+            ends = line.startswith(("#", "}")) or line.rstrip().endswith(";")
+            head = {} if ends else {**head, number: line}
+    return found
 
 
 def touched_modules(tree: Path, base: str, last: str) -> tuple[str, ...]:
     """Name the folders of security modules in which commits differ."""
-    names = run_git(tree, "diff", "--name-only", "-z", base, last).split("\0")
+    names = _changed_files(tree, base, last)
     parts = (name.split("/") for name in names if name.startswith("security/"))
     return tuple(sorted({part[1] for part in parts if len(part) > 2}))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from lsmeter.catalogue.setups import definitions
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.show import calibration_for
-from lsmeter.core.errors import BuildError, GuestError
+from lsmeter.core.errors import BuildError, GuestError, UsageError
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.bisect.history import SHORT, History, own_tree
 from lsmeter.questions.bisect.workshop_command import ATTRIBUTED, SURVEY, Workshop
@@ -37,6 +37,7 @@ from lsmeter.questions.time.calibration import Calibration
 from lsmeter.questions.time.figures import predict_differences
 from lsmeter.tables.values import some
 
+HEAD = "HEAD"  # what files are applied to, unless another base is named
 _SURVEYED = 3  # samples of each benchmark, to see what it runs
 _COVER = "0000-cover-letter"  # in the names that git format-patch gives
 _NAMED = 4  # functions in a sentence
@@ -61,6 +62,11 @@ def read_series(history: History, words: Sequence[str], base: str) -> Commits:
     """Read a range, or apply files of patches in our own tree."""
     files = [Path(word) for word in words]
     if len(words) == 1 and not files[0].exists():
+        if base != HEAD:
+            raise UsageError(
+                f"--base {base[:60]}: {words[0][:60]} is a range, which says where it begins",
+                hint="leave --base out, or name files of patches",
+            )
         start, found = read_range(history, words[0])
     else:
         start = history.commit(base, "--base")

@@ -12,11 +12,11 @@ import hashlib
 import io
 import ipaddress
 import re
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, cast
 from urllib.parse import quote, urlsplit
@@ -133,7 +133,7 @@ class Repository:
             answer = _OPENER.open(address, timeout=_SILENCE_S)
             with closing(answer):
                 yield answer
-        except (OSError, ValueError, urllib.error.URLError) as error:
+        except (OSError, ValueError, HTTPException) as error:
             said = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
             raise InfrastructureError(f"{self.place}/{path}: {said}", hint=_HINT) from error
 
@@ -208,7 +208,7 @@ class _Reader:
         if name == self._of and self._wanted(self._element):
             self.found.append(self._element)
         elif self._names[-1:] == [self._of]:
-            self._element[name][""] = "".join(self._text).strip()
+            self._element.setdefault(name, {})[""] = "".join(self._text).strip()
 
 
 def _elements(
@@ -224,7 +224,7 @@ def _elements(
         else:
             reader.write(packed)
         return reader.end()
-    except (expat.ExpatError, DamagedError) as error:
+    except (expat.ExpatError, LookupError, ValueError) as error:  # an encoding of no name
         raise UsageError(f"{where}: damaged metadata: {error}", hint=_HINT) from error
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -19,7 +19,6 @@ from lsmeter.sources.kernels.vmlinux import elf_damage, packing_of, unpack
 
 _MODULE_BYTES = 256 << 20
 _FILE = re.compile(r"^(?P<name>[A-Za-z0-9_-]+)\.ko(\.(gz|xz|zst))?$")
-_PRE = re.compile(r"pre:([^:]*?)(?=\S+:|$)")
 # Debian ships a System.map of one line that only says where the real one is.
 _LEAST_MAP_BYTES = 4096
 _WANTED = re.compile(
@@ -171,9 +170,18 @@ def read_modinfo(content: bytes) -> ModuleInfo:
         raise ValueError(f"damaged module: {error}") from error
     entries = [entry.partition("=") for entry in data.decode(errors="replace").split("\0")]
     depends = [value.replace(",", " ") for key, _, value in entries if key == "depends"]
-    # softdep=pre: a b post: c
-    before = [pre for key, _, value in entries if key == "softdep" for pre in _PRE.findall(value)]
+    before = [name for key, _, value in entries if key == "softdep" for name in _before(value)]
     return ModuleInfo(*(tuple(canonical(" ".join(w)).split()) for w in (depends, before)))
+
+
+def _before(softdep: str) -> Iterator[str]:
+    """Yield what is loaded first: a and b of `pre: a b post: c`."""
+    kind = ""
+    for word in softdep.split():
+        if word.endswith(":"):
+            kind = word
+        elif kind == "pre:":
+            yield word
 
 
 def load_order(

@@ -20,6 +20,7 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -58,7 +59,8 @@ _MOST_UNPACKED_BYTES = 1 << 30
 _PVH_NOTE = "18"  # XEN_ELFNOTE_PHYS32_ENTRY, include/xen/interface/elfnote.h
 _HEADER_BYTES = 0x268  # up to and with the last field of the setup header that is read
 _ARM64_PAGES = ("", "4 KiB", "16 KiB", "64 KiB")  # by bits 1 and 2 of an Image's flags
-_CONFIG = re.compile(rb"IKCFG_ST(\x1f\x8b.{16,1048576}?)IKCFG_ED", re.DOTALL)
+_CONFIG, _CONFIG_END = b"IKCFG_ST\x1f\x8b", b"IKCFG_ED"
+_MOST_CONFIG_BYTES = 1 << 20  # as it is packed
 _RELEASE = re.compile(rb"Linux version (\d+\.\d+[0-9A-Za-z.+~_-]*) ")
 _HINT = "give a bzImage or a vmlinux of x86-64, an Image of arm64, or a .deb of a kernel"
 
@@ -221,7 +223,10 @@ def not_a_kernel(path: Path, what: str) -> UsageError:
 
 def embedded_config(path: Path) -> str:
     """Return the configuration that CONFIG_IKCONFIG puts into an ELF, "" when there is none."""
-    packed = _search(path, _CONFIG)
+    with _mapped(path) as content:
+        at = content.find(_CONFIG)
+        end = content.find(_CONFIG_END, at, at + _MOST_CONFIG_BYTES) if at >= 0 else -1
+        packed = bytes(content[at + len(_CONFIG_END) : end]) if end >= 0 else b""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
             return file.read(8 << 20).decode(errors="replace")
@@ -314,8 +319,15 @@ def _read_release(file: BinaryIO) -> str:
 
 def _search(path: Path, pattern: re.Pattern[bytes]) -> bytes:
     """Find `pattern` in a file without reading it into memory; return its first group, or b""."""
-    if not path.stat().st_size:
-        return b""
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+    with _mapped(path) as content:
         found = pattern.search(content)
         return bytes(found.group(1)) if found else b""
+
+
+@contextmanager
+def _mapped(path: Path) -> Iterator[mmap.mmap | bytes]:
+    if not path.stat().st_size:
+        yield b""
+        return
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        yield content

@@ -55,6 +55,10 @@ _SWEPT = re.compile(
     r"(KCONFIG|KBUILD|CCACHE)_.*|ARCH|CROSS_COMPILE|CC|LD|LLVM|(KC|C|LD|MAKE|M)FLAGS|O|W"
     r"|LOCALVERSION|KERNELRELEASE"
 )
+_OF_HOST = re.compile(
+    r"No space left on device|Disk quota exceeded|Cannot allocate memory|Input/output error"
+    r"|Read-only file system|virtual memory exhausted|Killed signal|: Killed$|Too many open files"
+)
 _MAKE_STOPS = re.compile(r"^make(\[\d+\])?: \*\*\* ")
 
 
@@ -207,6 +211,12 @@ def run_make(
                 show(steps)
     if child.returncode:
         first, shown = error_lines(lines)
+        if lack := next((line for line in lines if _OF_HOST.search(line)), ""):
+            raise InfrastructureError(
+                f"the kernel is not built: {lack.strip()[:200]}",
+                hint="free some space or memory, and type the command once more",
+                log_tail=shown,
+            )
         where = re.sub(r"^(/linux/|\.\./tree/|.*/tree/)", "", first) or "make failed"
         raise BuildError(f"the kernel does not build: {where}", log_tail=shown)
 

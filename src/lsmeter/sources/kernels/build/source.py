@@ -8,11 +8,14 @@ read. What was fetched or unpacked lives in the cache, each under its own identi
 from __future__ import annotations
 
 import hashlib
+import lzma
 import os
 import re
 import tarfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, cast
 
 from lsmeter.core import process
 from lsmeter.core.entries import new_entry
@@ -31,6 +34,7 @@ _MAX_TARBALL_BYTES = 8 << 30  # a kernel unpacks to about 1.5 GB
 _MAX_UNTRACKED_BYTES = 64 << 20
 _VERSION_LINE = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *= *(\S*)$", re.M)
 _MAKEFILE_HEAD_CHARS = 4096
+_HINT = "fetch it again; it may be cut short"
 
 
 @dataclass(frozen=True)
@@ -255,11 +259,26 @@ def _extract(tarball: Path, target: Path, progress: Progress) -> None:
                     archive.extract(stripped, target, filter="data")
                 if number % 500 == 0:
                     show(raw.tell())
-    except (tarfile.TarError, EOFError, ValueError) as error:
+            _check_end(cast("IO[bytes]", archive.fileobj))
+    except (tarfile.TarError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
         raise InfrastructureError(
-            f"cannot unpack {tarball}: {error}", hint="fetch it again; it may be cut short"
+            f"cannot unpack {tarball}: {error or 'it is damaged'}", hint=_HINT
         ) from error
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise InfrastructureError(f"cannot unpack {tarball}: {error}", hint=_HINT) from error
     kernel_release(target)
+
+
+def _check_end(rest: IO[bytes]) -> None:
+    """Read on where the last member ended, as tarfile saw it: that may be damage.
+
+    What packs the archive checks its sum only there.
+    """
+    while data := rest.read(1 << 20):
+        if data.strip(b"\0"):
+            raise ValueError("it is damaged")
 
 
 def _below_top(name: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,7 +18,7 @@ from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model import Artifact, Kernel
 from lsmeter.core.model.arch import ARCHES, X86_64
 from lsmeter.core.registry import unknown
-from lsmeter.core.storage import cache_dir, locked, prove
+from lsmeter.core.storage import HeldError, cache_dir, locked, prove
 from lsmeter.sources.kernels.resolve import KernelListing, KernelSource, Request
 from lsmeter.sources.kernels.tree import parse_config
 
@@ -151,9 +152,11 @@ def slots_dir() -> Path:
 
 
 def drop_slot(slot: str) -> None:
-    """Remove the objects in `slot` unless a built kernel still refers to them."""
-    if slot and all(kernel.slot != slot for kernel in KERNELS.all()):
-        shutil.rmtree(slots_dir() / Path(slot).name, ignore_errors=True)
+    """Remove the objects in `slot` unless a built kernel refers to them, or one that is built."""
+    name = Path(slot).name
+    with suppress(HeldError), locked(f"kernel-slot-{name}", 0):
+        if slot and all(kernel.slot != slot for kernel in KERNELS.all()):
+            shutil.rmtree(slots_dir() / name, ignore_errors=True)
 
 
 class BuiltSource(KernelSource):
