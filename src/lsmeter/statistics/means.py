@@ -22,6 +22,7 @@ from lsmeter.core.model.conclusion import Change, Verdict
 
 LEVEL = 0.95
 _MOST_BOOTS = 1000
+_APART = 1.5  # times the common variance; intervals then cover 94 to 98 %, of two boots 92 %
 
 
 @dataclass(frozen=True)
@@ -109,10 +110,14 @@ def compare_ratios(
 ) -> Difference | None:
     """Compare a setup with the mean of its baseline by the ratios of their boots.
 
-    None where there is no ratio. More is worse; margin is a fraction.
+    spread is that of all setups; one that clearly varies more has its own interval, which the
+    others would make too short. None where there is no ratio. More is worse; margin is a fraction.
     """
     if not found:
         return None
+    own = pooled([found])
+    if own.freedom and own.fraction**2 > _APART * spread.fraction**2:
+        spread = own
     ratio = math.fsum(found) / len(found)
     half = _half(ratio, len(found), spread)
     bounds = (ratio - 1, ratio - 1 - half, ratio - 1 + half)
