@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lsmeter.core.model import Better
 from lsmeter.core.model.conclusion import Estimate
 from lsmeter.measure.instruments.timed import index as timed_index
+from lsmeter.measure.results.directory import RunData, read_run
+from lsmeter.measure.results.manifest import Circumstances
+from lsmeter.questions.importing import find_format
+from lsmeter.questions.importing.run import add, read_source
 from lsmeter.questions.index.document import index_document
 from lsmeter.questions.index.figures import indices, run_indices
 from lsmeter.statistics.blocks import Block
@@ -21,6 +27,7 @@ from tests.unit.model_builders import benchmark
 from tests.unit.report.builders import KERNELS, estimate
 from tests.unit.timed_builders import READ, STAT, run
 
+LOWER = [Better.LOWER]
 COSTS = st.lists(st.floats(1, 1e9), min_size=1, max_size=20)
 
 
@@ -104,6 +111,53 @@ def test_another_kernel_is_compared_with_the_only_one_of_the_reference() -> None
     assert indices(own, side("capability", [100]), "smack") == ()
 
 
+def test_a_kernel_that_is_not_alike_is_no_reference() -> None:
+    own = side("selinux", [200], KERNELS[1])
+    reference = [*side("capability", [100]), *side("capability", [50], "third")]
+    assert indices(own, reference, "capability") == ()  # which of both?
+    (index,) = indices(own, reference, "capability", alike=lambda _, name: name == "third")
+    assert (index.reference.kernel, index.typical.value) == ("third", pytest.approx(25))
+    assert indices(own, reference[:1], "capability", alike=lambda *_: False) == ()
+
+
+@pytest.mark.parametrize("key", ["arch", "version"])
+def test_a_run_without_the_baseline_of_a_kernel_has_no_index_of_it(
+    key: str, tmp_path: Path
+) -> None:
+    """Neither another architecture nor, in one run, another version stands in for it."""
+    data = run(tmp_path / "run", {})
+    cells = data.manifest.cells
+    moved = [
+        replace(cell, place=replace(cell.place, kernel="other"))
+        if cell.place.setup == "landlock"
+        else cell
+        for cell in cells
+    ]
+    (kernel,) = data.manifest.kernels
+    third = replace(kernel, name="other", **{key: "arm64" if key == "arch" else "6.12.1-1"})  # type: ignore[arg-type]
+    manifest = replace(data.manifest, cells=tuple(moved), kernels=(kernel, third))
+    found = run_indices(replace(data, manifest=manifest), data, "capability")
+    wanted = {"other"} if key == "version" else set()
+    assert {item.place.kernel for item in found if item.place.setup == "landlock"} == wanted
+    for item in found:
+        sentence, *_ = index_document(data, [item], "capability of r").answer
+        is_other = item.place.kernel == "other"
+        assert sentence.endswith("of r on vmlinux is 100." if is_other else "of r is 100.")
+    alone = replace(data, manifest=manifest)
+    assert not [i for i in run_indices(alone, alone, "capability") if i.place.kernel == "other"]
+
+
+def test_what_has_no_ratio_is_named_and_what_one_replicate_tells_has_no_bounds() -> None:
+    own, reference = side("selinux", [200, 100]), side("capability", [100, 100])
+    own[1] = replace(own[1], centre=-1.0, low=-2.0, high=0.5)
+    (index,) = indices(own, reference, "capability")
+    assert (index.benchmarks, index.missing) == (1, ("open depth=2",))
+    single = [replace(item, low=-np.inf, high=np.inf) for item in side("selinux", [200])]
+    (index,) = indices(single, reference[:1], "capability")
+    assert (index.typical.value, index.typical.low) == (pytest.approx(50), 0)
+    assert index.typical.high == np.inf
+
+
 def test_places_with_other_copies_are_apart() -> None:
     def copies(side: list[Estimate], count: int) -> list[Estimate]:
         return [replace(item, place=replace(item.place, copies=count)) for item in side]
@@ -136,7 +190,7 @@ def test_the_interval_of_times_covers_the_truth_as_often_as_it_says(*, together:
         sides = [
             (blocks(draw, host * 100, 1.0), blocks(draw, other * 100, factor)) for factor in factors
         ]
-        for at, found in enumerate(timed_index(sides, together=together)):
+        for at, found in enumerate(timed_index(sides, LOWER * 4, together=together)):
             held[at] += found.low <= truth <= found.high
             assert not together or found.high - found.low < 0.02
     assert all(0.92 <= hits / 400 <= 0.98 for hits in held)
@@ -147,10 +201,87 @@ def test_a_block_that_lacks_a_benchmark_is_in_no_index_of_times() -> None:
     ones = np.full(8, 100.0)
     full = (blocks(draw, ones, 1.0), blocks(draw, ones, 2.0))
     wild = [*blocks(draw, ones, 2.0)[:7], Block(7, np.array([1e9, 1e9]))]
-    typical, _ = timed_index([full, (blocks(draw, ones, 1.0), wild[:7])], together=True)
+    typical, _ = timed_index([full, (blocks(draw, ones, 1.0), wild[:7])], LOWER * 2, together=True)
     assert typical.value == pytest.approx(np.log(2), abs=0.02)
-    few, _ = timed_index([([], []), full], together=True)
+    few, _ = timed_index([([], []), full], LOWER * 2, together=True)
     assert not np.isfinite(few.low)
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_what_is_better_when_it_is_higher_is_turned(*, together: bool) -> None:
+    """A throughput of 0.8 is as slow as a latency of 1.25, also beside one."""
+    draw = np.random.default_rng(1)
+    ones = np.full(12, 100.0)
+    latency = (blocks(draw, ones, 1.0), blocks(draw, ones, 1.25))
+    throughput = (blocks(draw, ones, 1.0), blocks(draw, ones, 0.8))
+    better = [Better.LOWER, Better.HIGHER]
+    for found in timed_index([latency, throughput], better, together=together):
+        assert found.low < np.log(1.25) < found.high
+        assert found.high - found.low < 0.05
+
+
+UNIXBENCH = Path(__file__).parents[1] / "data" / "imported" / "unixbench-1"
+
+
+def imported(home: Path, factors: dict[str, float], *, files: int = 8) -> RunData:
+    """Import reports of UnixBench whose numbers are so many times those of a stored one."""
+    form, text = find_format("unixbench"), UNIXBENCH.read_text()
+    made = Circumstances("1", "2026-01-01T00:00:00+00:00", "a test", "imported", (), ())
+    for setup, factor in factors.items():
+        sources = []
+        for at in range(files):
+            path = home.with_name(f"{setup}-{at}")
+            path.write_text(scaled(text, factor * (1 + at / 1000)))
+            sources.append(read_source(path, form, ""))
+        add(home, form, setup, sources, made)
+    return read_run(home)
+
+
+def scaled(text: str, factor: float) -> str:
+    """Multiply the results of a report, and leave its own index as it is."""
+    return re.sub(
+        r"([0-9.]+)( \S+\s+\([0-9.]+ s, )", lambda m: f"{float(m[1]) * factor:.1f}{m[2]}", text
+    )
+
+
+def test_less_throughput_of_another_program_is_a_lower_index(tmp_path: Path) -> None:
+    """UnixBench's own index is made of the same numbers, and counts for nothing."""
+    data = imported(tmp_path / "run", {"off": 1.0, "on": 0.8})
+    found = {item.place.setup: item for item in run_indices(data, data, "off")}
+    assert found["on"].typical.value == pytest.approx(80, abs=0.1)
+    assert found["on"].mean is not None
+    assert found["on"].mean.value == pytest.approx(80, abs=0.1)
+    stored = {item.id for item in data.manifest.benchmarks}
+    assert found["on"].benchmarks == len(stored) - 1
+
+
+def test_files_are_never_taken_for_pairs(tmp_path: Path) -> None:
+    """A file more on one side counts too."""
+    data = imported(tmp_path / "run", {"off": 1.0, "on": 0.8})
+    few = tuple(
+        boot
+        for boot in data.boots
+        if boot.index >= 4 or data.manifest.cells[0].hash != boot.cell_hash
+    )
+    found = run_indices(replace(data, boots=few), replace(data, boots=few), "off")
+    (index,) = (item for item in found if item.place.setup == "on")
+    assert index.typical.value == pytest.approx(80 * 1.0035 / 1.0055, abs=0.05)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_files_that_share_no_benchmark_have_an_index_all_the_same(
+    count: int, tmp_path: Path
+) -> None:
+    data = imported(tmp_path / "run", {"off": 1.0, "on": 0.8}, files=2 * count)
+    halves = tuple(
+        replace(boot, samples=boot.samples[:3] if boot.index % 2 else boot.samples[3:])
+        for boot in data.boots
+    )
+    data = replace(data, boots=halves)
+    (index,) = (i for i in run_indices(data, data, "off") if i.place.setup == "on")
+    assert index.typical.value == pytest.approx(80, abs=0.1)
+    assert index.mean is None
+    assert np.isfinite(index.typical.high) == (count > 1)
 
 
 def test_a_run_of_times_has_an_index_with_its_interval(tmp_path: Path) -> None:

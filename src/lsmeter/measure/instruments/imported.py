@@ -12,7 +12,7 @@ from dataclasses import replace
 from lsmeter.core.model import Better, Boot
 from lsmeter.core.model.conclusion import Compared, Verdict
 from lsmeter.measure.instruments import Instrument, timed
-from lsmeter.statistics.blocks import LEVEL, Block
+from lsmeter.statistics.blocks import LEVEL, Block, Interval
 from lsmeter.statistics.estimate import BootReadings
 
 NAME = "imported"
@@ -45,6 +45,15 @@ def compare(
     return timed.compare(baseline, tested, margin, better, together=False, level=level)
 
 
+def index(
+    sides: Sequence[tuple[Sequence[Block], Sequence[Block]]],
+    better: Sequence[Better],
+    **_of_measured: object,
+) -> tuple[Interval, Interval]:
+    """Return the same as of times; files of one number were not made side by side."""
+    return timed.index(sides, better, together=False)
+
+
 _WORDS = timed.INSTRUMENT.words
 
 INSTRUMENT: Instrument = replace(
@@ -71,6 +80,7 @@ INSTRUMENT: Instrument = replace(
     ),
     compare=compare,
     read=blocks,
+    index=index,
     again=False,
     witnessed=False,
     ticks=False,

@@ -170,13 +170,18 @@ def _change(
 
 
 def index(
-    sides: Sequence[tuple[Sequence[Block], Sequence[Block]]], *, together: bool
+    sides: Sequence[tuple[Sequence[Block], Sequence[Block]]],
+    better: Sequence[Better],
+    *,
+    together: bool,
 ) -> tuple[Interval, Interval]:
-    """Return the mean over benchmarks of log(tested / baseline), of medians and of means.
+    """Return the mean over benchmarks of how many times slower each is, as logarithms.
 
-    sides has the baseline of each benchmark, then what is tested. A block gives one such mean, so
-    that what its benchmarks share is counted once; one that lacks a benchmark gives none.
+    Of medians, and of means. sides has the baseline of each benchmark, then what is tested, better
+    the direction that is good. A block gives one such mean, so that what its benchmarks share is
+    counted once; one that lacks a benchmark gives none.
     """
+    signs = np.array([-1.0 if of is Better.HIGHER else 1.0 for of in better])
     if together:
         sides = [paired(*side) for side in sides]
     before, after = ([side[at] for side in sides] for at in (0, 1))
@@ -184,7 +189,9 @@ def index(
     others = shared if together else _shared(after)
     typical, mean = (
         compare_blocks(
-            _log_means(before, shared, name), _log_means(after, others, name), together=together
+            _log_means(before, shared, name, signs),
+            _log_means(after, others, name, signs),
+            together=together,
         )
         for name in ("median", "mean")
     )
@@ -197,12 +204,14 @@ def _shared(sides: Sequence[Sequence[Block]]) -> list[int]:
     return sorted(set.intersection(*found)) if found else []
 
 
-def _log_means(sides: Sequence[Sequence[Block]], shared: Sequence[int], name: str) -> Times:
+def _log_means(
+    sides: Sequence[Sequence[Block]], shared: Sequence[int], name: str, signs: Times
+) -> Times:
     """Return for each block the mean over benchmarks of the logarithm of a time."""
     times = [{block.index: float(getattr(block, name)) for block in side} for side in sides]
     table = np.array([[of[block] for of in times] for block in shared])
     with np.errstate(divide="ignore", invalid="ignore"):
-        rows = np.log(table).mean(axis=1) if shared else np.empty(0)
+        rows = (np.log(table) * signs).mean(axis=1) if shared else np.empty(0)
     found: Times = rows if np.isfinite(rows).all() else np.empty(0)
     return found
 

@@ -78,7 +78,14 @@ def _sentences(found: Sequence[Index], reference: str) -> Iterator[str]:
         at, where = item.typical, f", {item.place.kernel}, {item.place.filesystem}" * several
         known = f" ({at.low:.2f} to {at.high:.2f})" if at.low < at.high < math.inf else ""
         of = f"of suite {item.place.suite}{where}"
-        yield f"{item.place.setup}: index {at.value:.2f}{known} {of}; {reference} is 100."
+        said = f"index {at.value:.2f}{known} {of}"
+        yield f"{item.place.setup}: {said}; {reference}{_on(item)} is 100."
+
+
+def _on(item: Index) -> str:
+    """Name the kernel of the reference, where it is another."""
+    kernel = item.reference.kernel
+    return "" if kernel == item.place.kernel else f" on {kernel}"
 
 
 def _table(found: Sequence[Index]) -> Table:
@@ -100,7 +107,8 @@ def _table(found: Sequence[Index]) -> Table:
         f"{item.place.setup}: without {', '.join(item.missing)}" for item in found if item.missing
     )
     where = (place.kernel, place.filesystem, f"user {place.user}", *place.said_copies)
-    title = f"{place.suite} on {', '.join(where)}"
+    other = _on(found[0])
+    title = f"{place.suite} on {', '.join(where)}{f'; 100 is{other}' if other else ''}"
     return tabled("indices", title, fields, found, more=more)
 
 

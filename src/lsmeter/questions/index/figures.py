@@ -9,15 +9,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from lsmeter.core.model import Place
 from lsmeter.core.model.conclusion import Estimate, WholeCost
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
-from lsmeter.questions.cells.cells import CellResult, cell_results
+from lsmeter.measure.results.manifest import Manifest
+from lsmeter.questions.cells.cells import CellResult, cell_results, versions
 from lsmeter.statistics.blocks import Interval
 
 FULL = 100.0
 _MOST_LOG = 700.0  # beyond, a float has no room
+_OF_OTHERS = "index"  # the unit of what a program itself made of its other numbers
 _Pairs = Sequence[tuple[Estimate, Estimate]]
 
 
@@ -27,7 +31,7 @@ class Index:
 
     whole is the same from whole costs, None where not every benchmark has one on both sides; mean
     that from the means of readings, of an instrument whose replicates tell of it. missing are the
-    benchmarks of which only one side has a number: they are in no index.
+    benchmarks of which only one side has a number, or one that has no ratio: they are in no index.
     """
 
     place: Place
@@ -51,7 +55,21 @@ def run_indices(own: RunData, reference: RunData, setup: str) -> tuple[Index, ..
     estimates, against = (
         [x for result in side for x in result.estimates] for side in (found, others)
     )
-    return indices(estimates, against, setup, together)
+    alike = partial(_alike, own.manifest, reference.manifest)
+    return indices(estimates, against, setup, together, alike)
+
+
+def _alike(own: Manifest, reference: Manifest, name: str, other: str) -> bool:
+    """Whether a kernel may stand beside another: of one architecture, in one run of one version."""
+    sides = ((own, name), (reference, other))
+    kinds = [
+        (
+            next(kernel.arch for kernel in of.kernels if kernel.name == each),
+            versions(of)[each] if own is reference else "",
+        )
+        for of, each in sides
+    ]
+    return kinds[0] == kinds[1]
 
 
 _Readings = Mapping[tuple[Place, str], Sequence[Any]]
@@ -75,14 +93,15 @@ def _together(
     """Return the indices of typical costs and of means, by the replicates of all benchmarks."""
     mine, theirs = readings
     sides = [(theirs[b.place, b.benchmark.id], mine[a.place, a.benchmark.id]) for a, b in pairs]
-    typical, mean = index(sides, together=is_one_run)
+    better = [a.benchmark.metric.better for a, _ in pairs]
+    typical, mean = index(sides, better, together=is_one_run)
     return _from_log(typical), _from_log(mean)
 
 
 def _from_log(slower: Interval) -> Interval:
     """Return the index of what takes so many times as long."""
     ends = (-slower.value, -slower.high, -slower.low)
-    return Interval(*(FULL * math.exp(end) if end < _MOST_LOG else math.inf for end in ends))
+    return Interval(*(math.inf if end >= _MOST_LOG else FULL * math.exp(end) for end in ends))
 
 
 def indices(
@@ -90,12 +109,14 @@ def indices(
     reference: Iterable[Estimate],
     setup: str,
     together: Callable[[_Pairs], tuple[Interval, Interval]] | None = None,
+    alike: Callable[[str, str], bool] = lambda own, other: True,  # noqa: ARG005
 ) -> tuple[Index, ...]:
     """Compare each place with the setup `setup` of the reference; all else is the same.
 
     The kernel need not be the same: where the reference has the place's own, it is taken, else its
-    only one. Controls count for nothing; places without a counterpart have no index. together gives
-    the indices of typical costs and means where replicates of all benchmarks tell of them.
+    only one of those that are alike. Controls count for nothing; places without a counterpart have
+    no index. together gives the indices of typical costs and means where replicates of all
+    benchmarks tell of them.
     """
     against: dict[tuple[str, ...], dict[str, dict[str, Estimate]]] = {}
     for item in reference:
@@ -107,7 +128,8 @@ def indices(
         places.setdefault(item.place, {})[item.benchmark.id] = item
     found = []
     for place, own in places.items():
-        kernels = against.get(place.beside[1:], {})
+        known = against.get(place.beside[1:], {})
+        kernels = {name: of for name, of in known.items() if alike(place.kernel, name)}
         only = next(iter(kernels.values())) if len(kernels) == 1 else None
         other = kernels.get(place.kernel, only)
         if other and (index := _index(place, own, other, together)):
@@ -124,7 +146,7 @@ def _index(
     pairs = [
         (item, other[name])
         for name, item in own.items()
-        if name in other and not item.benchmark.control and min(item.low, other[name].low) > 0
+        if name in other and _counts(item) and min(item.centre, other[name].centre) > 0
     ]
     if not pairs:
         return None
@@ -134,19 +156,26 @@ def _index(
         for a, b in pairs
         if a.whole and b.whole and min(a.whole.low, b.whole.low) > 0
     ]
-    either = {*own, *other}
-    missing = sorted(name for name in either if (name in own) != (name in other))
-    apart = _mean([_ratio(_typical(a), _typical(b), a) for a, b in pairs])
-    typical, mean = together(pairs) if together else (apart, None)
+    either = {name: item for name, item in (*own.items(), *other.items()) if _counts(item)}
+    missing = sorted(either.keys() - {a.benchmark.id for a, _ in pairs})
+    typical, mean = together(pairs) if together else (None, None)
+    if typical is None or not math.isfinite(typical.high):
+        # No replicates have all benchmarks, or too few of them: each has its own, and counts.
+        typical, mean = _mean([_ratio(_typical(a), _typical(b), a) for a, b in pairs]), None
     return Index(
         place,
         pairs[0][1].place,
         typical,
         _mean(whole) if len(whole) == len(pairs) else None,
-        mean,
+        mean if mean is not None and math.isfinite(mean.value) else None,
         len(pairs),
         tuple(missing),
     )
+
+
+def _counts(item: Estimate) -> bool:
+    """Whether a benchmark has a part in an index: a control has none, nor has another index."""
+    return not item.benchmark.control and item.benchmark.metric.unit != _OF_OTHERS
 
 
 def _typical(item: Estimate) -> Interval:
@@ -157,12 +186,14 @@ def _ratio(own: Interval | WholeCost, other: Interval | WholeCost, of: Estimate)
     """Return how fast one side is beside the other: its value, and the least and most it may be."""
     if of.benchmark.metric.better == "higher":
         own, other = other, own
-    return Interval(other.value / own.value, other.low / own.high, other.high / own.low)
+    low, high = max(other.low, 0.0) / own.high, math.inf
+    if own.low > 0:
+        high = other.high / own.low
+    return Interval(other.value / own.value, low, high)
 
 
 def _mean(ratios: Sequence[Interval]) -> Interval:
     """Return the geometric mean; its bounds are those of all benchmarks at once, the widest."""
-    columns = ([getattr(item, name) for item in ratios] for name in ("value", "low", "high"))
-    return Interval(
-        *(FULL * math.exp(math.fsum(map(math.log, each)) / len(ratios)) for each in columns)
-    )
+    columns = (np.array([getattr(item, name) for item in ratios]) for name in vars(ratios[0]))
+    with np.errstate(divide="ignore"):  # a bound may be 0, where one replicate tells of a side
+        return Interval(*(FULL * float(np.exp(np.log(each).mean())) for each in columns))
