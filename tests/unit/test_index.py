@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,13 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Better
 from lsmeter.core.model.conclusion import Estimate
 from lsmeter.measure.instruments.timed import index as timed_index
-from lsmeter.measure.results.directory import RunData, read_run
+from lsmeter.measure.results.directory import MANIFEST_FILE, RunData, read_run, write_manifest
 from lsmeter.measure.results.manifest import Circumstances
 from lsmeter.questions.importing import find_format
 from lsmeter.questions.importing.run import add, read_source
+from lsmeter.questions.index.command import index as index_command
 from lsmeter.questions.index.document import index_document
 from lsmeter.questions.index.figures import indices, run_indices
 from lsmeter.statistics.blocks import Block
@@ -310,3 +313,20 @@ def test_a_run_of_times_has_an_index_with_its_interval(tmp_path: Path) -> None:
     for name in found:
         assert f">{name}</text>".encode() in drawing
     assert index_document(data, (), "capability of this run").picture is None
+
+
+def test_a_reference_on_another_machine_is_refused_and_other_conditions_are_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, cpu in (("own", "A CPU"), ("other", "Another CPU")):
+        run(tmp_path / name, {}, blocks=2, facts={"host.cpu": cpu, "host.after.cpu": cpu})
+    with pytest.raises(UsageError, match=r"machines that differ \(cpu: Another CPU, A CPU\)"):
+        index_command(tmp_path / "own", tmp_path / "other")
+    again = tmp_path / "again"
+    shutil.copytree(tmp_path / "own", again)
+    data = read_run(again)
+    hard = replace(data.manifest.conditions, mitigations="auto")
+    (again / MANIFEST_FILE).unlink()
+    write_manifest(again, replace(data.manifest, conditions=hard))
+    assert index_command(tmp_path / "own", again) == 0
+    assert "the runs differ in conditions (mitigations: " in capsys.readouterr().out

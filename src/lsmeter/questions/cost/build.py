@@ -121,7 +121,7 @@ def compare_runs(before: RunData, after: RunData) -> Report:
     A setup is compared with the setup of the same name; where each run has one kernel they may
     differ, else a kernel is compared with the one of the same name.
     """
-    _check_comparable(before, after)
+    check_comparable(before, after)
     first, second = before.manifest, after.manifest
     report = make_report(after)
     baselines, tested = cell_results(before), cell_results(after)
@@ -167,7 +167,7 @@ def compare_runs(before: RunData, after: RunData) -> Report:
         notes=(
             *report.notes,
             *(f"{before.name}: {note}" for note in (*missing_note(before), *before.notes)),
-            *_differing(first, second),
+            *differing(first, second),
         ),
         kernels=tuple({(k.name, k.image_sha256): k for k in kernels}.values()),
         caveats=(*caveats(_kernels(first, second, pairs)), *moved(found, (), report.every_call)),
@@ -175,7 +175,7 @@ def compare_runs(before: RunData, after: RunData) -> Report:
     )
 
 
-def _check_comparable(before: RunData, after: RunData) -> None:
+def check_comparable(before: RunData, after: RunData) -> None:
     """Refuse runs of different instruments, and times of machines that differ."""
     first, second = before.manifest, after.manifest
     if first.instrument != second.instrument:
@@ -191,7 +191,7 @@ def _check_comparable(before: RunData, after: RunData) -> None:
         )
 
 
-def _differing(first: Manifest, second: Manifest) -> Iterator[str]:
+def differing(first: Manifest, second: Manifest) -> Iterator[str]:
     """Say which conditions differ between runs, and which setups are not defined alike."""
     ours, theirs = dict(_conditions(first)), dict(_conditions(second))
     for key in sorted({*ours, *theirs}):

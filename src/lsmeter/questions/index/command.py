@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -33,18 +34,15 @@ def index(
     from lsmeter.measure.results.directory import read_run
     from lsmeter.measure.tasks import cost_tasks
     from lsmeter.questions.cells.verify import damage_code, refuse_arches
+    from lsmeter.questions.cost.build import check_comparable, differing
     from lsmeter.questions.index.document import index_document
     from lsmeter.questions.index.figures import run_indices
 
     data = read_run(run)
     other = read_run(reference) if reference is not None else data
-    if data.manifest.instrument != other.manifest.instrument:
-        raise UsageError(
-            f"{reference}: it was made with the instrument {other.manifest.instrument}, "
-            f"{run} with {data.manifest.instrument}",
-            hint="an index compares runs of one instrument",
-        )
-    refuse_arches(data, other)
+    if other is not data:
+        check_comparable(other, data)
+        refuse_arches(data, other)
     name = setup or other.manifest.baseline_setup
     found = run_indices(data, other, name)
     if not found:
@@ -52,5 +50,7 @@ def index(
             f"{run}: nothing to compare with {name} of {reference or run}",
             hint="both need the same suite, file system and user; --setup names what is 100",
         )
-    show(partial(index_document, data, found, f"{name} of {reference or 'this run'}"))
+    unlike = differing(other.manifest, data.manifest)
+    noted = replace(data, notes=(*data.notes, *unlike))
+    show(partial(index_document, noted, found, f"{name} of {reference or 'this run'}"))
     return damage_code(data, cost_tasks())
