@@ -17,7 +17,7 @@ import pytest
 
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Better, Boot, BootStatus
-from lsmeter.core.model.conclusion import Comparison, Difference, Verdict
+from lsmeter.core.model.conclusion import Comparison, Difference, Number, Verdict
 from lsmeter.core.model.setup import is_again
 from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import PlannedBoot, make_plan, with_blocks
@@ -155,6 +155,24 @@ class TestVerdict:
             Verdict.INCONCLUSIVE,
             "the median is equivalent, the mean is not",
         )
+
+    def test_a_mean_that_may_be_beyond_the_margin_is_not_equivalent(self) -> None:
+        """A mean that is worse for certain need not be so by more than the margin for certain."""
+        draw = np.random.default_rng(5)
+
+        def side(*, rare: int) -> list[Block]:
+            """Let one block in three have one late call of 300."""
+            values = draw.normal(100, 0.5, (30, 300))
+            values[:rare, 0] += 1500
+            return [Block(at, each) for at, each in enumerate(values)]
+
+        compared = compare(side(rare=0), side(rare=10), 0.02)
+        assert compared.mean is not None
+        assert 0 < compared.mean.overhead_low < 0.02 < compared.mean.overhead_high
+        (ruled,) = judge([_as_comparison(compared)], 0.02)
+        assert (ruled.verdict, ruled.decided_by) == (Verdict.INCONCLUSIVE, Number.MEAN)
+        (wide,) = judge([_as_comparison(compare(side(rare=1), side(rare=1), 0.02))], 0.02)
+        assert wide.verdict is Verdict.EQUIVALENT
 
     def test_a_cost_in_every_64th_call_is_in_the_mean(self) -> None:
         """Of 300 readings five have it, which no median shows."""

@@ -250,13 +250,21 @@ def _verdict(item: Comparison, tests: Tests, margin: float) -> tuple[Verdict, st
     if math.isnan(item.typical.overhead):
         return Verdict.INCONCLUSIVE, "shorter than the clock can tell from an empty reading"
     if tests.p_equivalent_corrected <= ALPHA:
-        mean = item.mean
-        if mean is not None and (mean.overhead_low > margin or mean.overhead_high < -margin):
+        if item.mean is not None and _may_be_beyond(item.mean, margin):
             return Verdict.INCONCLUSIVE, _MEAN
         return Verdict.EQUIVALENT, ""
     if tests.p_corrected <= ALPHA:
         return (Verdict.SLOWER if item.typical.overhead > 0 else Verdict.FASTER), ""
     return Verdict.INCONCLUSIVE, NOT_ENOUGH
+
+
+def _may_be_beyond(mean: Change, margin: float) -> bool:
+    """Whether a mean differs from 0 for certain, and perhaps by more than the margin.
+
+    What comes rarely leaves it a wide interval, which need not lie outside of the margin.
+    """
+    low, high = mean.overhead_low, mean.overhead_high
+    return (low > 0 and high > margin) or (high < 0 and low < -margin)
 
 
 INSTRUMENT: Instrument = Instrument(
