@@ -6,6 +6,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +17,17 @@ import numpy as np
 import pytest
 
 from lsmeter.core.errors import UsageError
+from lsmeter.core.model.conclusion import Comparison
 from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.results.manifest import Manifest
+from lsmeter.questions.cells.cells import CellResult, within_run
 from lsmeter.questions.cost.document import document_of
 from lsmeter.questions.time import calibration as calibrations
+from lsmeter.questions.time import validation
 from lsmeter.questions.time.calibration import Overheads
 from lsmeter.questions.time.document import NO_CALIBRATION, NO_EVENTS
 from lsmeter.questions.time.figures import host_of, match_observations, predict, quiet_ns
-from lsmeter.questions.time.validation import fitted, summaries, validated
+from lsmeter.questions.time.validation import Summary, fitted, furthest, summaries, validated
 from lsmeter.statistics.blocks import Block
 from lsmeter.tables.render import Options, find_format, render
 from tests.conftest import InProcess
@@ -123,6 +129,48 @@ def test_the_error_of_overheads_is_kept_and_stated(runs: tuple[RunData, RunData]
     assert calibration.overheads.changed == total.changed > 0
     text = " ".join(shown(runs[1], "text", calibration).split())
     assert f"Overheads: off by median {100 * calibration.overheads.median:.1f} points" in text
+
+
+def test_a_setup_that_is_well_predicted_clears_no_other() -> None:
+    sums = (
+        Summary("seccomp", 60, (0.01, 0.02), None, 0, None),
+        Summary("landlock", 20, (0.3, 0.5), None, 0, None),
+        Summary("smack", 0, None, None, 9, None),
+        Summary("", 80, (0.02, 0.4), None, 0, None),
+    )
+    assert furthest(sums) == Overheads(("landlock",), 20, 0.3, 0.5)
+    told = replace(synthetic.calibration(), overheads=furthest(sums))
+    assert not told.tells_overheads
+    assert furthest(sums[2:3]) is None
+
+
+def test_events_of_two_kernels_are_refused(runs: tuple[RunData, RunData]) -> None:
+    timed, counted = runs
+    (kernel,) = counted.manifest.kernels
+    kernels = (kernel, replace(kernel, name="second"))
+    both = replace(counted, manifest=replace(counted.manifest, kernels=kernels))
+    with pytest.raises(UsageError, match=rf"several kernels \({kernel.name}, second\)"):
+        fitted(timed, both)
+
+
+def test_what_the_clock_cannot_tell_has_no_error(
+    runs: tuple[RunData, RunData], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calibration = fitted(*runs)
+    found = validated(*runs, calibration)
+    lost = found[0].benchmark.id
+
+    def unknown(manifest: Manifest, results: Sequence[CellResult]) -> tuple[Comparison, ...]:
+        return tuple(
+            replace(item, typical=replace(item.typical, overhead=math.nan))
+            if item.benchmark.id == lost
+            else item
+            for item in within_run(manifest, results)
+        )
+
+    monkeypatch.setattr(validation, "within_run", unknown)
+    left = validated(*runs, calibration)
+    assert {item.benchmark.id for item in left} == {i.benchmark.id for i in found} - {lost}
 
 
 @pytest.mark.parametrize("overheads", [None, Overheads(("landlock",), 9, 0.051, 0.3)])

@@ -93,9 +93,12 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Overheads:
-    """How far predicted overheads were from those measured beside them: as fractions."""
+    """How far predicted overheads were from those measured beside them: as fractions.
 
-    setups: tuple[str, ...]
+    Of the setup that was furthest off: another one that is well predicted does not clear it.
+    """
+
+    setups: tuple[str, ...]  # files of before have all, pooled
     changed: int  # of how many benchmarks, which the setups change
     median: float
     most: float  # the 90th percentile

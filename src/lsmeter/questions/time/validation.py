@@ -6,12 +6,14 @@ Weights know of no setup: they are fitted to the operations without any.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
 from lsmeter import __version__
+from lsmeter.core.errors import UsageError
 from lsmeter.core.groups import grouped
 from lsmeter.core.model import Benchmark
 from lsmeter.core.model.conclusion import Change
@@ -92,7 +94,13 @@ class Summary:
 def fitted(timed: RunData, counted: RunData) -> Calibration:
     """Fit what one run timed to what the other counted; try it on the setups that both have."""
     of = host_of(timed) or this_host()
-    kernel, settings = counted.manifest.kernels[0], counted.manifest.conditions
+    if len(counted.manifest.kernels) != 1:
+        names = ", ".join(kernel.name for kernel in counted.manifest.kernels)
+        raise UsageError(
+            f"{counted.title}: events of several kernels ({names}): which are those of the times?",
+            hint="count them on one kernel: lsmeter run --setup capability --events --kernel NAME",
+        )
+    (kernel,), settings = counted.manifest.kernels, counted.manifest.conditions
     conditions = {name: str(getattr(settings, name)).lower() for name in ALIKE}
     plugin = dict(counted.manifest.tools).get(ATTRIBUTION, "")
     now = datetime.now(UTC)
@@ -106,11 +114,17 @@ def fitted(timed: RunData, counted: RunData) -> Calibration:
         blocks=blocks_of(timed),
     )
     found = calibrate(match_observations(timed, counted), make)
-    sums = summaries(validated(timed, counted, found))
-    if not sums or sums[-1].error is None:
-        return found
-    setups = tuple(item.setup for item in sums[:-1])
-    return replace(found, overheads=Overheads(setups, sums[-1].changed, *sums[-1].error))
+    return replace(found, overheads=furthest(summaries(validated(timed, counted, found))))
+
+
+def furthest(sums: Iterable[Summary]) -> Overheads | None:
+    """Return the errors of the setup whose median is the largest; None where none is known."""
+    found = [
+        Overheads((item.setup,), item.changed, *item.error)
+        for item in sums
+        if item.setup and item.error is not None
+    ]
+    return max(found, key=lambda item: item.median, default=None)
 
 
 def validated(timed: RunData, counted: RunData, calibration: Calibration) -> tuple[Validated, ...]:
@@ -132,7 +146,10 @@ def validated(timed: RunData, counted: RunData, calibration: Calibration) -> tup
         place, kind = part.place, part.benchmark
         change = measured.get((place.setup, *place.beside[1:], kind.id))
         share = insns.get((place, kind.id))
-        if not (kind.control or kind.suite == GROUND or change is None or share is None):
+        if kind.control or kind.suite == GROUND or change is None or share is None:
+            continue
+        # What is shorter than the clock can tell has no overhead, and no error of one.
+        if math.isfinite(change.overhead) and math.isfinite(part.overhead):
             costs = (share, part.difference_ns, part.overhead, change, outside[place, kind.id])
             found.append(Validated(place.setup, kind, *costs))
     return tuple(found)
