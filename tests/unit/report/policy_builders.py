@@ -127,7 +127,7 @@ def origin(setup: str, over: str) -> Account:
     cells = [
         AttributedCell(
             ManifestCell("", builders.place(name), ()),
-            *({}, {}, {}, frozenset(), {}, {}),
+            *({}, {}, {}, frozenset(), {}, {}, 0.01),
         )
         for name in (over, setup)
     ]

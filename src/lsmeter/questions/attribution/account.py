@@ -170,7 +170,7 @@ def account(baseline: AttributedCell, tested: AttributedCell) -> Account:
     for name in tested.values:
         if name not in baseline.values:
             continue
-        compared = compare(baseline.readings[name], tested.readings[name], 0.0)
+        compared = compare(baseline.readings[name], tested.readings[name], tested.margin)
         # Of sides in several states, which have no typical difference, that of the shown counts.
         difference = tested.values[name] - baseline.values[name]
         if not math.isnan(compared.typical.difference):

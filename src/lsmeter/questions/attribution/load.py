@@ -38,7 +38,8 @@ class AttributedCell:
 
     values are typical counts. kept has all trees of a benchmark, the one whose total is the value
     first. repeats names the benchmarks whose value was the same in every boot. wholes are the whole
-    costs of those whose bulk windows the plugin counted; no_whole says why others have none.
+    costs of those whose bulk windows the plugin counted; no_whole says why others have none. margin
+    is the run's: its differences are decided with it.
     """
 
     cell: ManifestCell
@@ -48,6 +49,7 @@ class AttributedCell:
     repeats: frozenset[str]
     wholes: Mapping[str, Cost]
     no_whole: Mapping[str, str]
+    margin: float
 
     @property
     def trees(self) -> dict[str, Tree]:
@@ -111,7 +113,8 @@ def run_cells(
                 said = "; ".join(faults)
                 problems[Problem(f"{title}not all is attributed", *where, detail=said)] = None
     results = cell_results(run) if profiles else ()
-    return tuple(_cell(result, profiles) for result in results), tuple(problems)
+    margin = run.manifest.margin
+    return tuple(_cell(result, profiles, margin) for result in results), tuple(problems)
 
 
 def _profile(folder: Path, regions: frozenset[int] | None) -> Profile:
@@ -175,13 +178,18 @@ def _fault(region: Region | None, least: int) -> str:
     return ", ".join(said)
 
 
-def _cell(result: CellResult, profiles: Mapping[tuple[str, int], Profile]) -> AttributedCell:
+def _cell(
+    result: CellResult, profiles: Mapping[tuple[str, int], Profile], margin: float
+) -> AttributedCell:
     samples = {(boot.cell_hash, boot.index): boot.samples for boot in result.boots}
     seen = [(samples[boot], found) for boot, found in profiles.items() if boot in samples]
     values = {item.benchmark.id: int(item.centre) for item in result.estimates}
     kept = {name: found for name in values if (found := _kept(seen, name, values[name]))}
     repeats = frozenset(item.benchmark.id for item in result.estimates if item.repeats)
-    return AttributedCell(result.cell, values, result.readings, kept, repeats, *cell_wholes(seen))
+    wholes = cell_wholes(seen)
+    return AttributedCell(
+        result.cell, values, result.readings, kept, repeats, *wholes, margin=margin
+    )
 
 
 def cell_wholes(boots: Iterable[AttributedBoot]) -> tuple[dict[str, Cost], dict[str, str]]:
