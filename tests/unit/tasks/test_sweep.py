@@ -81,6 +81,14 @@ class TestSweeps:
         what = "slope over 3" if lines else "no slope: measured at 2"
         assert problem.title.startswith(f"stat depth=1: {what} of 12 delays")
 
+    def test_waits_that_do_not_differ_give_no_line(self) -> None:
+        facts = tuple((f"policy.{delay}", "768 768") for delay in DELAYS_NS)
+        boot = replace(made(exact(STAT, 3, 1000)), facts=facts)
+        lines, (problem,) = sweeps(boot, (STAT,), DELAYS_NS, NS_PER_INSN)
+        assert lines == ()
+        assert problem.title == "no slope: calls waited equally long at all delays"
+        assert problem.detail == "stat depth=1"
+
     def test_no_readings_at_all_are_a_problem_too(self) -> None:
         lines, problems = sweeps(made(()), (benchmark("stat"),), DELAYS_NS, NS_PER_INSN)
         assert lines == ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One operation at the delays at which it was measured, in ascending order."""
+    """One operation at the delays at which it was measured, in ascending order.
+
+    Of several boots a delay has a point of each.
+    """
 
     benchmark: Benchmark
     points: tuple[Point, ...]
@@ -91,8 +94,8 @@ def sweeps(
     """Return the sweep of each benchmark, with its delays ascending, and what is missing.
 
     A sweep has the delays at which its benchmark gave samples, and there is none of a benchmark
-    that did so at fewer than LEAST. Delays that are missing give a Problem, which says how many
-    there are.
+    that did so at fewer than LEAST, or whose calls waited equally long at all of them. Delays that
+    are missing give a Problem, which says how many there are.
     """
     from lsmeter.statistics.estimate import mode
 
@@ -127,7 +130,8 @@ def sweeps(
             found.append(Sweep(benchmark, tuple(point(item) for item in good)))
     why = "the guest did not reach the others"
     problems += [_incomplete(of, count, len(delays_ns), why) for count, of in unreached.items()]
-    return tuple(found), tuple(problems)
+    flat = [line for line in found if len({point.policy_ns for point in line.points}) < 2]
+    return tuple(line for line in found if line not in flat), (*problems, *_waiting_alike(flat))
 
 
 def _waits(boot: Boot) -> tuple[dict[int, float], list[Problem]]:
@@ -152,6 +156,12 @@ def _waits(boot: Boot) -> tuple[dict[int, float], list[Problem]]:
             problems.append(Problem(said))
         waits[int(delay)] = (inode_ns + file_ns) / 2
     return waits, problems
+
+
+def _waiting_alike(lines: Sequence[Sweep]) -> Iterator[Problem]:
+    if lines:
+        names = ", ".join(line.benchmark.id for line in lines)
+        yield Problem("no slope: calls waited equally long at all delays", detail=names)
 
 
 def _incomplete(
