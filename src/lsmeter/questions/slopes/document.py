@@ -48,14 +48,14 @@ def shown(run: RunData, found: Slopes) -> Document:
         depths = [item for item in found.depths if item.place == place]
         tables.append(_slopes(found, place))
         if depths:
-            title = f"{_name(place)}: cost of a path"
+            title = f"{place.label}: cost of a path"
             tables.append(tabled("depths", title, _PATH, depths, more=(_PATH_LEGEND,)))
-    swept = {slope.place.kernel for slope in found.slopes}
-    alone = [item for item in found.lookups if item.place.kernel not in swept]
+    swept = {slope.place.beside for slope in found.slopes}
+    alone = [item for item in found.lookups if item.place.beside not in swept]
     for place, counts in grouped((item.place, item) for item in alone).items():
-        tables.append(tabled("lookups", f"{_name(place)}: look-ups", _COUNTED, counts))
+        tables.append(tabled("lookups", f"{place.label}: look-ups", _COUNTED, counts))
     doubts = tuple(
-        Item(f"{slope.benchmark.id} ({_name(slope.place)}): {slope.hook_calls.reason}")
+        Item(f"{slope.benchmark.id} ({slope.place.label}): {slope.hook_calls.reason}")
         for slope in found.slopes
         if slope.hook_calls.value is None
     )
@@ -83,7 +83,7 @@ def _sentences(found: Slopes) -> Iterator[str]:
     for place, slopes in grouped((item.place, item) for item in found.slopes).items():
         known = {i.benchmark.id: i.hook_calls.value for i in slopes}
         whole = {name: calls for name, calls in known.items() if calls is not None}
-        text = f"{_name(place)}: {len(whole)} of {many(len(slopes), 'slope')} are whole numbers"
+        text = f"{place.label}: {len(whole)} of {many(len(slopes), 'slope')} are whole numbers"
         if whole:
             text += f", {spanned(whole)} calls of hooks that consult the policy in one operation"
         yield f"{text}."
@@ -93,11 +93,7 @@ def _lookup_sentences(found: Slopes) -> Iterator[str]:
     for place, counts in grouped((item.place, item) for item in found.lookups).items():
         counters = grouped((item.name, (item.benchmark.id, item.runs)) for item in counts)
         said = "; ".join(f"{name} {spanned(dict(runs))}" for name, runs in counters.items())
-        yield f"{_name(place)}: in one operation {said}."
-
-
-def _name(place: Place) -> str:
-    return f"{place.setup} on {place.kernel}, {place.filesystem}, {place.user}"
+        yield f"{place.label}: in one operation {said}."
 
 
 def _slopes(found: Slopes, place: Place) -> Table:
@@ -108,7 +104,7 @@ def _slopes(found: Slopes, place: Place) -> Table:
             item.runs, f"{item.runs}{'' if item.steady else '~'}"
         )
         for item in found.lookups
-        if item.place.kernel == place.kernel
+        if item.place.beside == place.beside
     }
 
     def counted(setup: str, name: str) -> Field:
@@ -136,14 +132,14 @@ def _slopes(found: Slopes, place: Place) -> Table:
         for setup, counter in counters
     ]
     more = (" ".join([_LEGEND, *legend]),)
-    return tabled("slopes", _name(place), fields, slopes, more=more, fixed=2)
+    return tabled("slopes", place.label, fields, slopes, more=more, fixed=2)
 
 
 def _counters(found: Slopes, place: Place) -> list[tuple[str, str]]:
-    """Return setup and name of the first counter of each file that was read on a kernel."""
+    """Return setup and name of the first counter of each file that was read in a place."""
     first: dict[tuple[str, str], str] = {}
     for item in found.lookups:
-        if item.place.kernel == place.kernel:
+        if item.place.beside == place.beside:
             first.setdefault((item.place.setup, item.name.partition(".")[0]), item.name)
     return [(setup, counter) for (setup, _), counter in first.items()]
 
@@ -231,7 +227,7 @@ _SLOPE = Row(
         *_named_twice("", "hook_calls.value", int | None),
         *_named_twice("_reason", "hook_calls.reason", str),
         Field("published", value=lambda item: getattr(published_for(item), "slope", None)),
-        Field("delays", value=lambda item: len(item.points), of=int),
+        Field("delays", value=lambda item: len({i.delay_ns for i in item.points}), of=int),
         *fields_of(Slope, "points"),
     )
 )
@@ -294,7 +290,7 @@ def _points(slope: Slope, *, several: bool) -> list[dict[str, object]]:
     ends = (slope.points[0].policy_ns, slope.points[-1].policy_ns)
     found = [("reading", point.policy_ns, point.latency_ns) for point in slope.points]
     found += [("fit", x_ns, fit.intercept.value + fit.slope.value * x_ns) for x_ns in ends]
-    where = (slope.place.setup, slope.place.kernel) if several else ()
+    where = (slope.place.label,) if several else ()
     named = {
         "operation": slope.benchmark.operation,
         "series": " ".join(filter(None, (variant(slope.benchmark), *where))),

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from lsmeter.core.groups import grouped
 from lsmeter.core.model import Benchmark, Boot, Place, Problem
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import ManifestCell
-from lsmeter.measure.tasks.count import Count
+from lsmeter.measure.tasks.count import Count, count_of
 from lsmeter.measure.tasks.lookups import lookups
 from lsmeter.measure.tasks.sweep import Sweep, sweeps
 from lsmeter.questions.cells.cells import read_boots
@@ -83,26 +84,34 @@ class Slopes:
 
 
 def find_slopes(run: RunData) -> Slopes:
-    """Fit the sweeps of a run, and gather the look-ups that stand beside them."""
-    slopes: list[Slope] = []
-    looked: list[Count] = []
+    """Fit the sweeps of a run, and gather the look-ups that stand beside them, over all boots."""
+    lines: list[tuple[tuple[Place, Benchmark], Sweep]] = []
+    counts: list[Count] = []
     ns_per_insn = 1 << run.manifest.conditions.icount_shift
 
     def sweep(cell: ManifestCell, boot: Boot, asked: Sequence[Benchmark]) -> tuple[Problem, ...]:
-        lines, problems = sweeps(boot, asked, cell.task.delays_ns, ns_per_insn)
-        slopes.extend(fit_slope(line, cell.place) for line in lines)
+        found, problems = sweeps(boot, asked, cell.task.delays_ns, ns_per_insn)
+        lines.extend(((cell.place, line.benchmark), line) for line in found)
         return problems
 
     def look(cell: ManifestCell, boot: Boot, asked: Sequence[Benchmark]) -> tuple[Problem, ...]:
         found, problems = lookups(boot, asked, cell.place)
-        looked.extend(found)
+        counts.extend(found)
         return problems
 
     problems = read_boots(run, {"sweep": sweep, "lookups": look})
     delays = [cell.task.delays_ns for cell in run.manifest.cells if cell.task.delays_ns]
-    depths = fit_depths(slopes)
+    slopes = tuple(fit_slope(_pooled(of), place) for (place, _), of in grouped(lines).items())
+    readings = grouped(((i.place, i.benchmark, i.name), n) for i in counts for n in i.readings)
+    looked = tuple(count_of(*key, tuple(runs)) for key, runs in readings.items())
     last = delays[-1] if delays else ()
-    return Slopes(last, tuple(slopes), depths, tuple(looked), table6(), problems)
+    return Slopes(last, slopes, fit_depths(slopes), looked, table6(), problems)
+
+
+def _pooled(boots: Sequence[Sweep]) -> Sweep:
+    """Return the points of a benchmark in all boots as one sweep."""
+    points = sorted((point for of in boots for point in of.points), key=lambda it: it.delay_ns)
+    return Sweep(boots[0].benchmark, tuple(points))
 
 
 @cache
