@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.core.model.boot import BEGIN, END, WITHIN, Moment
+from lsmeter.questions.monitor.document import _series
 from lsmeter.questions.monitor.figures import (
     batches_of,
     numbers_of,
@@ -17,7 +19,9 @@ from lsmeter.questions.monitor.figures import (
     processes_of,
     series_of,
 )
-from lsmeter.questions.monitor.series import Series, top
+from lsmeter.questions.monitor.plots import figures
+from lsmeter.questions.monitor.series import Batch, Monitoring, Series, mean_in, top
+from lsmeter.tables.model import Shown
 
 S = 1_000_000_000
 TEXTS = {
@@ -160,6 +164,24 @@ def test_batches() -> None:
         (0, True, 1.0, 2.0),
         (1, False, 3.0, 4.0),
     ]
+
+
+def test_means_are_of_the_batches_that_count_and_weighted_with_time() -> None:
+    """A rate of a short span counts for little, one of warming up for nothing."""
+    times = (0.0, 1.0, 2.0, 3.0, 3.1)
+    user = Series("cpu", "cpu_user_percent", "in user space", "%", (None, 90.0, None, 10.0, 60.0))
+    warm = Batch("get", 0, warmup=True, begin_s=0.0, end_s=1.0)
+    batches = (warm, Batch("get", 1, warmup=False, begin_s=2.0, end_s=3.1))
+    found = Monitoring("host", (), 1000, times, (user,), batches)
+    truth = (10 * 1 + 60 * 0.1) / 1.1
+    assert mean_in(found, user, found.counting) == pytest.approx(truth)
+    shown = _series(found).rows[0][2]
+    assert isinstance(shown, Shown)
+    assert shown.text == f"{truth:.1f}"
+    (figure,) = figures(found)
+    assert f"Means over those that count: in user space {truth:.1f} %." in figure.caption
+    alone = replace(found, batches=())
+    assert mean_in(alone, user, alone.counting) == pytest.approx((90 + 10 + 6) / 2.1)
 
 
 def test_processes_of_a_name_are_added_up() -> None:

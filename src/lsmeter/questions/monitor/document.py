@@ -12,7 +12,7 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.frame import run_document
 from lsmeter.questions.monitor.figures import Monitored, find_monitored
 from lsmeter.questions.monitor.plots import figures
-from lsmeter.questions.monitor.series import GROUPS, TABLES, Batch, Monitoring, Series, top
+from lsmeter.questions.monitor.series import GROUPS, TABLES, Monitoring, mean_in, top
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import (
     Column,
@@ -48,6 +48,7 @@ _TOP = (
     "% of one processor, of all processes of a name together; MiB: the most at one time, what "
     "they share counted for each."
 )
+_MEANS = "Means: over the batches that count; least and most: of all the time."
 _BENCHMARK = Column("benchmark", "benchmark", Kind.NAME)
 
 
@@ -107,19 +108,6 @@ def _load(found: Monitoring) -> Iterator[Table]:
     yield Table("load", "Beside the load, means over the batches that count", columns, tuple(rows))
 
 
-def mean_in(found: Monitoring, series: Series, batches: Sequence[Batch]) -> float | None:
-    """Return the mean of a series in batches, each value weighted with the span that it is of."""
-    total = weight = 0.0
-    for before_s, time_s, value in zip(
-        found.times_s, found.times_s[1:], series.values[1:], strict=False
-    ):
-        inside = any(b.begin_s <= before_s and time_s <= b.end_s for b in batches)
-        if inside and value is not None:
-            total += value * (time_s - before_s)
-            weight += time_s - before_s
-    return total / weight if weight else None
-
-
 def _figure(value: float | None) -> Value:
     if value is None:
         return None
@@ -167,11 +155,13 @@ def _top(found: Monitoring) -> Iterator[Table]:
 def _series(found: Monitoring) -> Table:
     fields = (
         *(named("series", "name"), named("unit")),
-        Field("mean", "mean", lambda item: _figure(item.mean)),
+        Field("mean", "mean", lambda item: _figure(mean_in(found, item, found.counting))),
         Field("least", "least", lambda item: _figure(min(item.known))),
         Field("most", "most", lambda item: _figure(max(item.known))),
     )
-    return tabled("series", "All series", fields, chain.from_iterable(map(found.of, GROUPS)))
+    every = chain.from_iterable(map(found.of, GROUPS))
+    more = (_MEANS,) if found.batches else ()
+    return tabled("series", "All series", fields, every, more=more)
 
 
 def _moments(found: Monitoring) -> tuple[Table, ...]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
-from lsmeter.questions.monitor.series import GROUPS, TABLES, Batch, Monitoring, Series
+from lsmeter.questions.monitor.series import GROUPS, TABLES, Batch, Monitoring, Series, mean_in
 from lsmeter.tables import look
 from lsmeter.tables.look import SERIES, Specification, channel, finish
 from lsmeter.tables.model import Figure
@@ -49,13 +49,17 @@ def figures(found: Monitoring) -> Iterator[Figure]:
         if not series or len(found.times_s) < 2:
             continue
         left = len([each for each in found.of(group) if any(each.known)]) - len(series)
-        means = ", ".join(f"{one.title} {_short(one.mean)} {one.unit}" for one in series)
+        known = ((one, mean_in(found, one, found.counting)) for one in series)
+        means = ", ".join(
+            f"{one.title} {_short(mean)} {one.unit}" for one, mean in known if mean is not None
+        )
+        where = " over those that count" * bool(found.batches)
         load = "Shaded: batches of the load; lighter: those for warming up. " * bool(found.batches)
         more = f" {left} further series are in the table." * bool(left)
         title = item["title"]
         yield plotted(
             title[0].upper() + title[1:],
-            f"{load}Means: {means}.{more}",
+            f"{load}Means{where}: {means}.{more}",
             partial(specification, found, group),
             named=f"{title} over time",
             said=f"{len(series)} series: {', '.join(one.title for one in series)}",

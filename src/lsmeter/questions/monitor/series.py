@@ -35,11 +35,6 @@ class Series:
         """The values that are known."""
         return [value for value in self.values if value is not None]
 
-    @property
-    def mean(self) -> float:
-        """The mean of those."""
-        return math.fsum(self.known) / len(self.known) if self.known else math.nan
-
 
 @dataclass(frozen=True)
 class Batch:
@@ -81,6 +76,12 @@ class Monitoring:
     processes: tuple[Process, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def counting(self) -> tuple[Batch, ...]:
+        """The batches that count; where there is no load, all of the time as one."""
+        whole = Batch("", 0, warmup=False, begin_s=self.times_s[0], end_s=self.times_s[-1])
+        return tuple(b for b in self.batches if not b.warmup) if self.batches else (whole,)
+
     def of(self, group: str) -> tuple[Series, ...]:
         """Return the series of a group of which anything is known."""
         return tuple(item for item in self.series if item.group == group and item.known)
@@ -88,6 +89,19 @@ class Monitoring:
     def find(self, name: str) -> Series | None:
         """Return the series of a name."""
         return next((item for item in self.series if item.name == name), None)
+
+
+def mean_in(found: Monitoring, series: Series, batches: Sequence[Batch]) -> float | None:
+    """Return the mean of a series in batches, each value weighted with the span that it is of."""
+    total = weight = 0.0
+    for before_s, time_s, value in zip(
+        found.times_s, found.times_s[1:], series.values[1:], strict=False
+    ):
+        inside = any(b.begin_s <= before_s and time_s <= b.end_s for b in batches)
+        if inside and value is not None:
+            total += value * (time_s - before_s)
+            weight += time_s - before_s
+    return total / weight if weight else None
 
 
 @dataclass(frozen=True)
