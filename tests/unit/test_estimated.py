@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lsmeter.core.errors import UsageError
+from lsmeter.core.model import Setup
 from lsmeter.questions.estimate.document import document
 from lsmeter.questions.estimate.figures import estimate
 from lsmeter.questions.estimate.known import NOTHING, Cost, Counted, Known, together
@@ -196,6 +198,34 @@ def test_an_estimate_lies_between_its_bounds_and_grows_with_its_calls(
     assert twice == Cost(*doubled)
 
 
+def test_times_of_a_profile_are_no_whole_that_a_cost_has_a_share_of() -> None:
+    """Those of `strace -c -w` are of the wall, and do not say so."""
+    calls = (Calls("openat", 1, 0, 3.0),)
+    found = Profile("strace -c", calls, "system time, or wall time with strace -w")
+    said = text(shown(found, replace(KNOWN, instrument="timed", unit="ns")))
+    assert "what the kernel does for this service" not in said
+
+
+def test_runs_of_other_conditions_stay_apart_and_are_told() -> None:
+    ours, theirs = (
+        replace(KNOWN, conditions=(("mitigations", word),)) for word in ("off", "forced")
+    )
+    kinds = together([ours, theirs, ours])
+    assert [item.conditions for item in kinds] == [ours.conditions, theirs.conditions]
+    items = [(estimate(profile(openat=1), one), None) for one in kinds]
+    facts = [value for name, value in document("x", items, Detail.FULL).facts if name == "Results"]
+    assert ["mitigations=off" in facts[0], "mitigations=forced" in facts[1]] == [True, True]
+
+
+def test_a_setup_that_runs_define_otherwise_is_refused() -> None:
+    one, other = (Setup("selinux", "", None, cmdline=(word,)) for word in ("a", "b"))
+    first = replace(KNOWN, setups={"selinux": one})
+    second = replace(KNOWN, runs=("b",), setups={"selinux": other})
+    with pytest.raises(UsageError, match=r"b: selinux is defined differently in run \(cmdline\)"):
+        together([first, second])
+    assert len(together([first, first])) == 1
+
+
 def test_runs_of_one_kind_are_put_together_and_others_stay_apart() -> None:
     other = replace(KNOWN, runs=("b",), costs={"selinux": {("ipc", "futex-wake"): exact(7)}})
     later = replace(other, costs={"selinux": {("file", "open depth=1"): exact(9)}})
@@ -236,7 +266,7 @@ def test_a_cost_is_of_a_unit_and_a_share_of_what_the_kernel_does() -> None:
     timed = replace(known, instrument="timed", unit="ns")
     calls = (Calls("openat", 100_000, 0, 0.4),)
     said = text(shown(Profile("strace -c", calls, "system time"), timed))
-    assert "selinux: +5.0 % of what the kernel does for this service, +20,000,000" in said
+    assert "selinux: +5.0 % of what the kernel does in these calls, +20,000,000" in said
     waited = text(shown(Profile("perf trace -s", calls, "wall time"), timed))
     assert "selinux: +5.0 % of what the kernel does in these calls" in waited
 
@@ -254,7 +284,7 @@ def test_one_command_covers_the_profile() -> None:
 
 def test_bounds_without_a_width_are_none() -> None:
     said = text(shown(profile(getpid=3, clone=1)))
-    assert "+900 kernel instructions in all, each call by one benchmark" in said
+    assert "+900 kernel instructions in all, all proxy benchmarks of each call agree" in said
     assert "+900 to +900" not in said
     found = shown(profile(getpid=3, clone=1), detail=Detail.DATA).data
     assert isinstance(found, dict)

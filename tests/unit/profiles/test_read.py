@@ -164,6 +164,12 @@ def test_programs_of_two_kinds_are_added_up() -> None:
     assert found.tables == 2
 
 
+def test_a_summary_whose_events_were_lost_is_refused() -> None:
+    whole = b"LOST 30 events!\nLOST 12 events!\n" + text("perf-trace-s.txt")
+    with pytest.raises(UsageError, match="perf lost 42 events"):
+        parse_profile(whole, "x")
+
+
 def test_the_newer_summaries_of_perf_are_read() -> None:
     lines = text("perf-trace-errno.txt").split(b"\n")
     (heads,) = (n for n, line in enumerate(lines) if b"stddev" in line)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from lsmeter.core.groups import grouped
 from lsmeter.measure.instruments import find_instrument
+from lsmeter.questions.cells.frame import joined_settings
 from lsmeter.questions.estimate.figures import CallCost, Estimated, SetupCost
 from lsmeter.questions.estimate.known import EXACT, Counted, Known
 from lsmeter.questions.estimate.profiles.model import Calls, Profile
@@ -32,8 +33,9 @@ _FEW = 12  # calls in a table where there is little room
 _RULE = (
     "A call costs what its benchmarks cost more than under the baseline: the median of them, in "
     "the proportion of what it is made on; at least and at most are all calls at their cheapest, "
-    "and at their costliest benchmark, each at the end of its interval. + is worse. `lsmeter help "
-    "estimate` lists the proxy benchmarks of each call."
+    "and at their costliest benchmark, each at the end of its interval. Work that a call leaves "
+    "for later (deferred) is left out. + is worse. `lsmeter help estimate` lists the proxy "
+    "benchmarks of each call."
 )
 _NO_SECONDS = (
     "The profile does not say how long it was watched: costs are those of all its calls, in "
@@ -132,8 +134,11 @@ def _told(source: str, profile: Profile) -> str:
 
 
 def _results(found: Found) -> Iterator[tuple[str, str]]:
-    for known in {item.known.kind: item.known for item, _ in found}.values():
+    kinds = {item.known.kind: item.known for item, _ in found}.values()
+    several = len({known.conditions for known in kinds}) > 1
+    for known in kinds:
         place = f"{known.kernel} ({known.release}), {known.filesystem}, user {known.user}"
+        place += f", {joined_settings(known.conditions)}" if several else ""
         yield "Results", f"{', '.join(known.runs)}; {place}; over {known.baseline}"
         yield "Unit", _unit(known)
 
@@ -193,7 +198,7 @@ def _setup(item: Estimated, setup: SetupCost, counted: Counted | None) -> _Setup
         cost.value if cost else None,
         low,
         high,
-        *_share(item, setup, counted),
+        *_share(setup, counted),
         calls_share=setup.calls_share,
         time_share=setup.time_share,
         counted=counted.added_insns.get(setup.setup) if counted else None,
@@ -232,16 +237,14 @@ def _text(value: float) -> str:
     return change(round(value, 0 if abs(value) >= 10 else 1) + 0.0)
 
 
-def _share(
-    item: Estimated, setup: SetupCost, counted: Counted | None
-) -> tuple[float | None, str | None]:
-    """Return a cost as a share of what the kernel does, and of what; None where that is unknown."""
+def _share(setup: SetupCost, counted: Counted | None) -> tuple[float | None, str | None]:
+    """Return a cost as a share of what the kernel does, and of what; None where that is unknown.
+
+    The times of a profile are no whole: those of strace may be of the wall (-w), and do not say so.
+    """
     cost = setup.cost
-    time_s = item.profile.time_s if item.profile.clock.startswith("system") else None
     if cost and counted:
         return cost.value / counted.baseline_insns, "all that the kernel does for this service"
-    if cost and item.known.unit == "ns" and time_s:
-        return cost.value / _NS_PER_S / time_s, "what the kernel does for this service"
     if cost and setup.base:
         return cost.value / setup.base, "what the kernel does in these calls"
     return None, None
@@ -255,7 +258,7 @@ def _sentences(item: Estimated, counted: Counted | None) -> Iterator[str]:
         if setup.value is None:
             yield f"{setup.setup}: nothing is known of any call of the profile."
             continue
-        bounds = ", each call by one benchmark"
+        bounds = ", all proxy benchmarks of each call agree"
         if setup.low is not None and setup.high is not None:
             bounds = f" ({_text(setup.low)} to {_text(setup.high)})"
         said = "" if setup.share is None else f"{percent(setup.share)} of {setup.share_of}, "

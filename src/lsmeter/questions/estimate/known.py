@@ -11,11 +11,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from lsmeter.core.errors import UsageError
+from lsmeter.core.model import Setup
 from lsmeter.core.model.setup import is_again
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import Manifest
 from lsmeter.questions.cells.cells import cell_results, within_run
+from lsmeter.questions.cells.frame import conditions_of, joined_settings, settings_of
 from lsmeter.questions.estimate.profiles.model import Calls, Profile, added
 from lsmeter.questions.estimate.profiles.objects import with_hooks
 from lsmeter.questions.estimate.profiles.proxies import Name, proxies
@@ -59,6 +61,7 @@ class Known:
     """What runs of one kind say of benchmarks: the difference to the baseline, by setup.
 
     unit is insns or ns. calibration names what predicted times, "" where they were measured.
+    conditions are those that the runs were made under.
     base is what benchmarks cost under the baseline, as far as that was measured.
     error are the median and the 90th percentile of a predicted difference's own, as a share.
     """
@@ -75,12 +78,15 @@ class Known:
     calibration: str = ""
     error: tuple[float, float] | None = None
     base: Mapping[Name, float] = field(default_factory=dict)
+    conditions: tuple[tuple[str, str], ...] = ()
+    setups: Mapping[str, Setup] = field(default_factory=dict)  # as the first run defines them
 
     @property
     def kind(self) -> tuple[str, ...]:
         """What known costs must share to be added up."""
         place = (self.kernel, self.release, self.filesystem, self.user, self.baseline)
-        return (self.instrument, self.unit, *place, self.calibration)
+        settings = joined_settings(self.conditions)
+        return (self.instrument, self.unit, *place, self.calibration, settings)
 
 
 def known_costs(run: RunData, calibration: Calibration | None = None) -> tuple[Known, ...]:
@@ -107,6 +113,7 @@ def known_costs(run: RunData, calibration: Calibration | None = None) -> tuple[K
         of = found.setdefault(key, {}).setdefault(part.place.setup, {})
         of[part.place.suite, part.benchmark.id] = cost
     releases = {item.name: item.release for item in run.manifest.kernels}
+    conditions = tuple(settings_of(conditions_of(run.manifest)).items())
     known = []
     for (kernel, filesystem, user, unit), costs in found.items():
         by = calibration if unit == "ns" and exact else None
@@ -117,21 +124,34 @@ def known_costs(run: RunData, calibration: Calibration | None = None) -> tuple[K
                 calibration=by.name if by else "",
                 error=by.difference_error if by else None,
                 base=bases.get((kernel, filesystem, user, unit), {}),
+                conditions=conditions,
+                setups={item.name: item for item in run.manifest.setups},
             )
         )
     return tuple(known)
 
 
 def together(found: Iterable[Known]) -> tuple[Known, ...]:
-    """Put what runs of one kind say into one; the first run that has a benchmark is taken."""
+    """Put what runs of one kind say into one; the first run that has a benchmark is taken.
+
+    UsageError where two define a setup of one name otherwise: its costs are of two things.
+    """
     kinds: dict[tuple[str, ...], Known] = {}
     for item in found:
         other = kinds.setdefault(item.kind, item)
+        for name, setup in item.setups.items():
+            if keys := other.setups.get(name, setup).differs(setup):
+                raise UsageError(
+                    f"{', '.join(item.runs)}: {name} is defined differently in "
+                    f"{', '.join(other.runs)} ({', '.join(keys)})",
+                    hint="name runs of one definition, each in a command of its own",
+                )
         setups = dict.fromkeys((*other.costs, *item.costs))
         costs = {name: {**item.costs.get(name, {}), **other.costs.get(name, {})} for name in setups}
         runs = tuple(dict.fromkeys((*other.runs, *item.runs)))
         base = {**item.base, **other.base}
-        kinds[item.kind] = replace(other, costs=costs, runs=runs, base=base)
+        defined = {**item.setups, **other.setups}
+        kinds[item.kind] = replace(other, costs=costs, runs=runs, base=base, setups=defined)
     return tuple(kinds.values())
 
 

@@ -23,6 +23,7 @@ _WHOLE = re.compile(
     r" .{0,200}(?:thread \([0-9]{1,10}\)|total|cgroup .{1,200}), +[0-9]{1,15} events.{0,100}"
 )
 _TIME = re.compile(r" *([0-9]{1,12}[.,][0-9]{3}) \(")  # of a call, in ms since the first
+_LOST = re.compile(r"LOST ([0-9]{1,15}) events!")
 _MOST_ROWS = 1_000_000
 _LEAST_SHARE, _ROUNDED = 90.0, 0.05
 _HINT = "write it anew: perf trace -s -o FILE -p PID -- sleep 10"
@@ -36,6 +37,11 @@ def is_summary(lines: Sequence[str]) -> bool:
 def parse(lines: Sequence[str], where: str) -> Profile:
     """Add up all threads; raise UsageError for a summary that is cut off or not as perf has it."""
     begin = next(n for n, line in enumerate(lines) if line.strip() == _BEGIN)
+    if lost := sum(int(one[1]) for line in lines if (one := _LOST.fullmatch(line.rstrip()))):
+        raise UsageError(
+            f"{where}: perf lost {lost} events: fewer calls are in it than were made",
+            hint="write it anew with more room: perf trace -s -m 64M -o FILE -p PID -- sleep 10",
+        )
     found: list[Calls] = []
     shares: list[float] = []
     tables = 0
