@@ -51,10 +51,6 @@ class Looks:
             at = max(at * GROWTH, at + 1)
         return (*found, self.most)
 
-    def after(self, blocks: int) -> int:
-        """Return the look that comes next."""
-        return next((look for look in self.planned if look > blocks), self.most)
-
     def share(self, blocks: int) -> float:
         """Return the part of ALPHA that the look at so many blocks may spend."""
         before = [look for look in self.planned if look < blocks]
