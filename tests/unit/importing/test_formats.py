@@ -208,6 +208,16 @@ def test_what_is_no_number_above_0_is_refused(text: str) -> None:
     assert number("12.50") == Decimal("12.50")
 
 
+def test_values_that_are_too_far_apart_are_an_error_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "composite.xml"
+    raw = re.compile("<RawString>[^<]*</RawString>")
+    path.write_text(
+        raw.sub("<RawString>99999999999999:0.00000000000001</RawString>", text_of("phoronix-1.xml"))
+    )
+    with pytest.raises(UsageError, match="cannot be stored with 14 digits"):
+        read_source(path, find_format("phoronix"), "")
+
+
 def test_two_latencies_of_memory_are_told_apart() -> None:
     sequential = 'Memory load latency\n"stride=16\n0.00049 1.43\n'
     table = f"\n{sequential}\nRandom load latency\n{sequential.partition(chr(10))[2]}"

@@ -33,6 +33,7 @@ from lsmeter.questions.importing import MOST_READINGS, ForeignError, Format, Par
 from lsmeter.sources.kernels.running import described
 
 _MOST_BYTES = 16 << 20
+_MOST_VALUE = (1 << 63) - 1  # as results are stored
 _MOST_TOLD, _TOLD_CHARS = 8, 200  # of what is left out
 UNKNOWN = "unknown"
 DIGEST = "imported.sha256"  # a fact: of the file that a boot was read from
@@ -60,6 +61,8 @@ def read_source(path: Path, form: Format, system: str) -> Source:
         data = read_file(path, _MOST_BYTES, f"results of {form.name}", hint=hint)
     try:
         parsed = form.parse(data.decode("utf-8", "replace"), system)
+        for item in parsed.readings:
+            _check_digits(item)
     except ForeignError as error:
         raise UsageError(f"{path}: {error.title}", hint=hint) from None
     if sum(len(item.values) for item in parsed.readings) > MOST_READINGS:
@@ -157,6 +160,16 @@ def _boot(cell: ManifestCell, index: int, form: Format, source: Source) -> Boot:
     samples = tuple(Samples(name, BenchmarkStatus.OK, values) for name, _, values in stored)
     told = tuple((key, value) for key, value in facts.items() if value)
     return Boot(cell.hash, index, index, BootStatus.OK, told, samples)
+
+
+def _check_digits(item: Reading) -> None:
+    """Refuse values of one benchmark that are too far apart to be stored with the same digits."""
+    _, decimals, values = _stored(item)
+    if max(values) > _MOST_VALUE:
+        raise ForeignError(
+            f"{item.benchmark.id}: its values cannot be stored with {decimals} digits after the "
+            f"point each"
+        )
 
 
 def _stored(item: Reading) -> tuple[str, int, tuple[int, ...]]:
