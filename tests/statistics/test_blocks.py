@@ -170,6 +170,18 @@ def test_looks_spend_the_error_once(first: int, more: int, blocks: int) -> None:
     assert sum(map(looks.share, stopped)) <= 1.0 + 1e-12
 
 
+def test_blocks_beyond_the_bound_are_in_no_look() -> None:
+    looks = Looks(6, 10)
+    assert looks.until(14) == looks.until(10) == looks.planned
+    assert looks.share(14) == looks.share(10) > 0
+
+
+@pytest.mark.parametrize(("first", "most"), [(0, 10), (-1, 10), (11, 10)])
+def test_looks_that_never_come_are_refused(first: int, most: int) -> None:
+    with pytest.raises(ValueError, match=f"looks from {first} to {most} blocks"):
+        Looks(first, most)
+
+
 def test_so_many_more_blocks_are_enough_four_times_of_five() -> None:
     """Of 400 tries 80 % are seen, within 3.5 standard errors of 2 %."""
     draw, spread, truth, blocks = np.random.default_rng(3), 0.02, 0.01, 10

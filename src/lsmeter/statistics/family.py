@@ -38,8 +38,16 @@ class Looks:
     first: int
     most: int
 
+    def __post_init__(self) -> None:
+        if not 0 < self.first <= self.most:
+            raise ValueError(f"looks from {self.first} to {self.most} blocks")
+
     def until(self, blocks: int) -> tuple[int, ...]:
-        """Return the looks at a run of so many blocks; the last one is at all of them."""
+        """Return the looks at a run of so many blocks; the last one is at all of them.
+
+        Blocks beyond the bound are in no look: nothing is left for them to spend.
+        """
+        blocks = min(blocks, self.most)
         return (*(look for look in self.planned if look < blocks), blocks)
 
     @property
@@ -53,6 +61,7 @@ class Looks:
 
     def share(self, blocks: int) -> float:
         """Return the part of ALPHA that the look at so many blocks may spend."""
+        blocks = min(blocks, self.most)
         before = [look for look in self.planned if look < blocks]
         return self._spent(blocks) - (self._spent(before[-1]) if before else 0.0)
 
