@@ -83,6 +83,17 @@ def test_several_boots_are_one_count(tmp_path: Path) -> None:
     ]
 
 
+def test_tables_of_two_places_have_two_titles(tmp_path: Path) -> None:
+    words = {"setups": ["capability"], "task": "count", "users": ["root", "user"]}
+    plan = plan_of([kernel(**ABLE)], (benchmark("open", depth=1), benchmark("getppid")), words)
+    run = run_of(plan, tmp_path / "run", lambda cell: said_by(cell, FACTS, COUNTED))
+    titles = [table.title for table in document(run).tables]
+    assert titles == [
+        f"capability on debian:6.1, file, tmpfs, {user}: 289 functions security_* watched"
+        for user in ("root", "user")
+    ]
+
+
 def test_markdown_is_not_broken_by_what_names_hold(counted: RunData) -> None:
     manifest = replace(counted.manifest, problems=(Problem("a|b *c* <script>"),))
     text = render(document(replace(counted, manifest=manifest)), "markdown", Options())

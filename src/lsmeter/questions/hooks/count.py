@@ -129,7 +129,7 @@ def _table(found: Counts, place: Place) -> Table:
     )
     functions = dict(found.watched).get(place, 0)
     more = () if all(item.steady for item in found.counts) else ("?: not in all readings",)
-    title = f"{place.setup} on {place.kernel}: {functions} functions security_* watched"
+    title = f"{place.label}: {functions} functions security_* watched"
     here = (benchmark for where, benchmark in found.benchmarks if where == place)
     return tabled("counts", title, fields, here, more=more)
 
