@@ -56,10 +56,12 @@ def cost_document(accounts: Iterable[Account]) -> Document:
     return _document("lsmeter-hooks-cost", HEADING, tuple(accounts), section, cost_entry)
 
 
-def diff_document(accounts: Iterable[Account], before: str, after: str) -> Document:
+def diff_document(
+    accounts: Iterable[Account], before: str, after: str, notes: Iterable[str] = ()
+) -> Document:
     """Show which hooks and functions changed between two runs, setup by setup."""
-    title = f"What changed: {before} → {after}"
-    return _document("lsmeter-hooks-diff", title, tuple(accounts), _difference, diff_entry)
+    title, known = f"What changed: {before} → {after}", tuple(accounts)
+    return _document("lsmeter-hooks-diff", title, known, _difference, diff_entry, tuple(notes))
 
 
 def _document(
@@ -68,11 +70,13 @@ def _document(
     known: Sequence[Account],
     show: Callable[[Account], Section],
     entry: Callable[[Account], Entry],
+    notes: tuple[str, ...] = (),
 ) -> Document:
-    data = {"format_version": _VERSION, "setups": [entry(item) for item in known]}
+    said = {"notes": notes} if notes else {}
+    data = {"format_version": _VERSION, "setups": [entry(item) for item in known], **said}
     sections, stacks = tuple(map(show, known)), account_stacks(known)
     answer = first_of(f"{item.label}: {layer_sentence(item, _NAMED)}" for item in known)
-    made = Document(name, _VERSION, title, (), (RULE,), sections, data=data, stacks=stacks)
+    made = Document(name, _VERSION, title, (), (RULE,), sections, notes, data, stacks=stacks)
     return replace(made, answer=answer)
 
 
@@ -90,7 +94,15 @@ def section(item: Account, detail: Detail | None = None) -> Section:
 
 def _difference(item: Account) -> Section:
     found = (*_tables(item, diff=True), *_causes(item), *event_tables(item))
-    return Section(item.place.label, tables=found)
+    return Section(item.place.label, tables=found, items=tuple(_one_sided(item)))
+
+
+def _one_sided(item: Account) -> Iterable[Item]:
+    """Say which benchmarks of a setup only one of two runs has, with their trees."""
+    before, after = set(item.baseline.kept), set(item.tested.kept)
+    for word, names in (("first", before - after), ("second", after - before)):
+        if names:
+            yield Item(f"Only in the {word} run, not compared: {', '.join(sorted(names))}.")
 
 
 def _cut(table: Table, rows: int) -> Table:
@@ -191,12 +203,19 @@ def _operations(item: Account, *, diff: bool, whole: bool) -> Table:
         if whole
         else _Row(name, found, item.baseline.values[name], item.tested.values[name])
         for name, found in (item.whole if whole else item.typical).benchmarks.items()
-        if not diff or (abs(found.difference_insns) >= LEAST_INSNS if whole else found.changes)
+        if not diff or _differs(found, whole=whole)
     ]
     fields = (*_SIDES, *(_WHOLE if whole else _TYPICAL), _ALL if diff else _OUTSIDE)
     if whole:
         return _table("whole", "Whole cost", fields, rows, _HOW_WHOLE)
     return _table("operations", "Typical call", fields, rows, _HOW_TYPICAL)
+
+
+def _differs(found: Explanation, *, whole: bool) -> bool:
+    """Say whether two runs differ in an operation, by the trees or by the clock."""
+    if whole:
+        return abs(found.difference_insns) >= LEAST_INSNS
+    return bool(found.changes or found.clock_insns)
 
 
 def _of_modules(item: Account, total: Explanation) -> Iterable[Table]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from lsmeter.core.errors import ExitCode, InfrastructureError, UsageError
 if TYPE_CHECKING:
     from lsmeter.core.model import Problem
     from lsmeter.questions.attribution.account import Account
+    from lsmeter.questions.attribution.load import AttributedCell
     from lsmeter.questions.hooks.source.config import Config
     from lsmeter.questions.hooks.source.model import SourceAnalysis
 
@@ -205,31 +206,50 @@ def diff(
     from lsmeter.questions.attribution.account import counterparts
     from lsmeter.questions.attribution.load import load_run
     from lsmeter.questions.attribution.tables import diff_document
+    from lsmeter.questions.cost.build import differing
     from lsmeter.questions.time.differences import add_differences
     from lsmeter.questions.time.figures import predict_differences
 
     (old, before, damaged), (new, after, more) = load_run(run_a), load_run(run_b)
     lost = (*old.damaged, *damaged, *new.damaged, *more)
     _warn(lost)
-    accounts = counterparts(before, after)
-    chosen = [item for item in accounts if not setup or item.place.setup in setup]
-    if not chosen and lost:
+    accounts = list(counterparts(before, after))
+    chosen = _only(accounts, setup) if accounts else accounts
+    explained = any(item.typical.benchmarks or item.whole.benchmarks for item in chosen)
+    if not explained and lost:
         raise _too_damaged(
             f"{run_a} and {run_b}: too much of their attribution is damaged to compare a setup"
         )
-    if not chosen:
+    if not explained:
+        what = "benchmark" if chosen else "setup"
         raise UsageError(
-            f"{run_a} and {run_b} have no setup in common"
-            + (f" among {', '.join(setup)}" if setup else ""),
-            hint="compare runs of the same setups, file systems and users",
+            f"{run_a} and {run_b} have no {what} in common",
+            hint=f"compare runs of the same {what}s, file systems and users",
         )
     by = calibration_for(calibration, old, new)
     told = None if by is None else predict_differences(old, new, by)
     if told is not None and setup:
         kept = (item for item in told.differences if item.place.setup in setup)
         told = replace(told, differences=tuple(kept))
-    show(partial(add_differences, diff_document(chosen, str(run_a), str(run_b)), told))
+    notes = (*differing(old.manifest, new.manifest), *_alone(accounts, before, after, setup))
+    document = diff_document(chosen, str(run_a), str(run_b), notes)
+    show(partial(add_differences, document, told))
     return int(ExitCode.INCOMPLETE if lost else ExitCode.OK)
+
+
+def _alone(
+    accounts: Iterable[Account],
+    before: Iterable[AttributedCell],
+    after: Iterable[AttributedCell],
+    setups: Sequence[str] | None,
+) -> Iterator[str]:
+    """Say which of these setups only one of two runs has."""
+    pairs = [(item.baseline.cell.place, item.place) for item in accounts]
+    for at, (word, cells) in enumerate((("first", before), ("second", after))):
+        paired = {pair[at] for pair in pairs}
+        for place in (item.cell.place for item in cells):
+            if place not in paired and (not setups or place.setup in setups):
+                yield f"{place.label}: only in the {word} run, not compared"
 
 
 def count(options: Options, run: RunArgument = None) -> int:
