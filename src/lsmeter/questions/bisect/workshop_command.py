@@ -123,30 +123,22 @@ class Workshop:
                 f"{commit[:SHORT]} cannot be judged: {lost[0].detail}",
                 hint="the same command tries it again",
             )
-        return Step(commit, ruling, _why(gated), *took_s, decided_by=_decided_by(gated))
+        why, number = _finding(gated)
+        return Step(commit, ruling, why, *took_s, decided_by=number)
 
 
-def _why(gated: Gated) -> str:
-    """Return the line of the finding that decided; "" where every rule is kept."""
+def _finding(gated: Gated) -> tuple[str, str]:
+    """Return the line of the finding that decided, and its number; "" where every rule is kept."""
     from lsmeter.questions.gate.document import lines
     from lsmeter.questions.gate.judge import Outcome
 
     if gated.code is ExitCode.OK:
-        return ""
+        return "", ""
     kinds = (Outcome.BROKEN, Outcome.MISSING, Outcome.OPEN)
-    found = next(texts for kind in kinds if (texts := lines(gated, kind)))
-    return found[0] + (f"; and {len(found) - 1} more" if len(found) > 1 else "")
-
-
-def _decided_by(gated: Gated) -> str:
-    """Return the number that decided the finding of `_why`; "" where every rule is kept."""
-    from lsmeter.questions.gate.judge import Outcome
-
-    if gated.code is ExitCode.OK:
-        return ""
-    kinds = (Outcome.BROKEN, Outcome.MISSING, Outcome.OPEN)
-    found = next((item for kind in kinds for item in gated.judged.of(kind)), None)
-    return "" if found is None or found.decided_by is None else found.decided_by.value
+    kind, texts = next((kind, texts) for kind in kinds if (texts := lines(gated, kind)))
+    first = next(iter(gated.judged.of(kind)), None)
+    number = "" if first is None or first.decided_by is None else first.decided_by.value
+    return texts[0] + (f"; and {len(texts) - 1} more" if len(texts) > 1 else ""), number
 
 
 def check_machine(options: Options, experiment: Experiment) -> Machine:
