@@ -23,6 +23,8 @@ from lsmeter.questions.cells.cells import pair_by_kernels
 from lsmeter.questions.cells.layers import LayeredCost
 from lsmeter.statistics.compare import compare
 
+UNSTEADY = "not known to repeat"  # how the doubt begins that is about readings, and not about trees
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -180,9 +182,13 @@ def account(baseline: AttributedCell, tested: AttributedCell) -> Account:
             # not be the same one.
             wanted = None if compared.in_step is None else difference
             pair = choose_pair(baseline.kept[name], tested.kept[name], wanted)
+            apart = pair.tested.tree.insns - pair.baseline.tree.insns
+            if not pair.doubt and apart != difference:
+                doubt = f"the trees that were compared differ by {apart:+,}, not {difference:+,}"
+                pair = replace(pair, doubt=doubt)
             pairs[name] = pair
             sides = [i.cell.place.setup for i in (baseline, tested) if name not in i.repeats]
-            unsteady = f"not known to repeat: {', '.join(sides)}" if sides else ""
+            unsteady = f"{UNSTEADY}: {', '.join(sides)}" if sides else ""
             typical[name] = explain(
                 *(pair.baseline.cost, pair.tested.cost),
                 reported=difference,

@@ -78,7 +78,8 @@ def _hooks(total: str, count: int, *, contexts: bool = False) -> tuple[Field, Fi
 
     def parts(item: object) -> list[_Part]:
         found: Explanation = read(item)
-        return [_Part(hook, found.share(hook)) for hook in listed(found.hooks)]
+        share = found.share_of_trees if contexts else found.share
+        return [_Part(hook, share(hook)) for hook in listed(found.hooks)]
 
     return _first("hooks", line, count, parts)
 
@@ -134,7 +135,7 @@ ACCOUNT = Row(
 LAYER = Row(
     (
         *(*PLACE, named("over", "baseline.cell.place.setup"), _OPERATIONS),
-        Field("difference_insns", value="typical.total.difference_insns"),
+        Field("difference_insns", value="typical.total.clock_insns"),
         *_hooks("typical.total", _OF_LAYER),
         *_first("functions", _CHANGED, _OF_LAYER, lambda i: listed(i.typical.total.functions)),
     )
@@ -189,7 +190,7 @@ def diff_entry(item: Account) -> Entry:
         "operations": [
             {
                 "benchmark": name,
-                "difference_insns": found.difference_insns,
+                "difference_insns": found.clock_insns,
                 "hooks": [_hook(hook) for hook in found.changed_hooks],
                 "functions": [_picked(change, _FUNCTION) for change in found.functions],
             }

@@ -129,6 +129,11 @@ class Explanation:
         return None if self.reported_insns is None else self.reported_insns - self.difference_insns
 
     @property
+    def deferred_insns(self) -> float:
+        """What the trees have beside the work in line: in a typical call, interrupts."""
+        return self.hook_deferred_insns + self.outside_deferred_insns
+
+    @property
     def other(self) -> float:
         """What neither hooks nor named functions in line explain, by the clock."""
         return self.clock_insns - self.hook_inline_insns - self.outside_inline_insns
@@ -161,6 +166,10 @@ class Explanation:
 
     def share(self, change: Change) -> float | None:
         """Return the part of the difference that a change is, None where there is none."""
+        return change.difference_insns / self.clock_insns if self.clock_insns else None
+
+    def share_of_trees(self, change: Change) -> float | None:
+        """Return the same part of what the trees have, as a whole cost is shown."""
         return change.difference_insns / self.difference_insns if self.difference_insns else None
 
 

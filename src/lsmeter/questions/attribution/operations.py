@@ -10,7 +10,7 @@ from typing import NamedTuple
 from lsmeter.core.groups import grouped
 from lsmeter.questions.attribution.account import Account
 from lsmeter.questions.attribution.explain import Explanation
-from lsmeter.tables.look import EMPTY, LABEL, SERIES, WIDTH, Specification, channel, finish
+from lsmeter.tables.look import EMPTY, GRID, LABEL, SERIES, WIDTH, Specification, channel, finish
 from lsmeter.tables.model import Column, Figure, Kind, Shown, Table, Tone, Value
 from lsmeter.tables.svg import plotted
 from lsmeter.tables.values import count
@@ -27,9 +27,14 @@ _CAPTION = (
 _LEAST = 0.5  # instructions: less is no difference
 _DRAWN = 6  # hooks with a colour of their own
 # What has a column and is no hook: key, head, and colour.
-_ALL, _REST, _OUTSIDE, _OTHER = "difference", "other_hooks", "outside", "other"
-_HEADS = {_REST: "other hooks", _OUTSIDE: "non-hook", _OTHER: "interrupts, idle"}
-_COLOURS = {_REST: SERIES[7], _OUTSIDE: SERIES[0], _OTHER: EMPTY}
+_ALL, _REST, _OUTSIDE, _OTHER, _UNSEEN = "difference", "other_hooks", "outside", "other", "unseen"
+_HEADS = {
+    _REST: "other hooks",
+    _OUTSIDE: "non-hook",
+    _OTHER: "interrupts, idle",
+    _UNSEEN: "not in trees",
+}
+_COLOURS = {_REST: SERIES[7], _OUTSIDE: SERIES[0], _OTHER: EMPTY, _UNSEEN: GRID}
 
 
 class _Part(NamedTuple):
@@ -121,8 +126,13 @@ def _operations(item: Account) -> dict[str, dict[str, _Part]]:
 
 
 def _parts(item: Explanation) -> dict[str, _Part]:
-    """Return the difference by hook, in line, outside of hooks, and in interrupts."""
-    sums = {_ALL: item.clock_insns, _OUTSIDE: item.outside_inline_insns, _OTHER: item.other}
+    """Return the difference by hook, in line, outside of hooks, in interrupts, and in no tree."""
+    sums = {
+        _ALL: item.clock_insns,
+        _OUTSIDE: item.outside_inline_insns,
+        _OTHER: item.deferred_insns,
+        _UNSEEN: item.unseen_insns or 0,
+    }
     found = {name: _Part(insns) for name, insns in sums.items() if abs(insns) >= _LEAST}
     inline = grouped((hook.hook, hook) for hook in item.hooks if hook.context.inline)
     for name, hooks in inline.items():
@@ -140,7 +150,7 @@ def _names(total: _Parts, operations: Mapping[str, _Parts], most: int | None) ->
     hooks = [name for name in size if name not in {_ALL, *_HEADS} and size[name] >= _LEAST]
     hooks.sort(key=lambda name: (-size[name], name))
     rest = [_REST] if len(hooks[:most]) < len(hooks) else []
-    return [*hooks[:most], *rest, *(name for name in (_OUTSIDE, _OTHER) if name in size)]
+    return [*hooks[:most], *rest, *(name for name in (_OUTSIDE, _OTHER, _UNSEEN) if name in size)]
 
 
 def _folded(parts: _Parts, names: list[str]) -> dict[str, _Part]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import NamedTuple
 
-from lsmeter.questions.attribution.account import Account, Explained
+from lsmeter.questions.attribution.account import UNSTEADY, Account, Explained
 from lsmeter.questions.attribution.cost import Change, FunctionChange
 from lsmeter.questions.attribution.data import LEAST_INSNS, Entry, cost_entry, diff_entry, listed
 from lsmeter.questions.attribution.events import event_tables
@@ -119,15 +119,22 @@ def sentence(item: Account) -> str:
     total, found = item.typical.total, item.typical.benchmarks
     inside, outside = map(_signed, (total.hook_inline_insns, total.outside_inline_insns))
     parts = f"hooks {inside}, non-hook {outside}"
-    if abs(total.other) >= LEAST_INSNS:
-        parts += f", interrupts and idle {_signed(total.other)}"
+    for what, insns in (
+        ("interrupts and idle", total.deferred_insns),
+        ("not in the trees", total.unseen_insns or 0),
+    ):
+        parts += f", {what} {_signed(insns)}" if abs(insns) >= LEAST_INSNS else ""
     named = sum(not one.other for one in found.values())
-    doubtful = sum(bool(one.doubt) for one in found.values())
+    doubts = [one.doubt for one in found.values() if one.doubt]
+    unsteady = sum(doubt.startswith(UNSTEADY) for doubt in doubts)
     text = (
         f"{_signed(total.clock_insns)} instructions over {_spread(item.typical)}: {parts}. Hooks "
         f"and named functions make up {named} of {len(found)} differences to the last instruction"
     )
-    text += f"; {doubtful} are not known to repeat." if doubtful else "."
+    text += f"; {unsteady} are {UNSTEADY}" if unsteady else ""
+    if other := len(doubts) - unsteady:
+        text += f"; the trees of {other} do not have the difference that was measured"
+    text += "."
     if item.missing:
         text += f" Without attribution: {', '.join(item.missing)}."
     return text
@@ -152,7 +159,7 @@ def layer_sentence(item: Account, most: int = _OF_LAYER) -> str:
         for change in listed(total.functions)
     ]
     return (
-        f"{_signed(total.difference_insns)} instructions over {_spread(item.typical)}. Hooks: "
+        f"{_signed(total.clock_insns)} instructions over {_spread(item.typical)}. Hooks: "
         f"{some(hooks, most) or 'none changed'}. Functions by their own "
         f"instructions: {some(functions, most) or 'none changed'}."
     )
@@ -166,7 +173,8 @@ def _tables(item: Account, *, diff: bool = False) -> Iterable[Table]:
         total = found.total
         yield _operations(item, diff=diff, whole=whole)
         hooks = total.changed_hooks if diff else list(total.hooks)
-        share = Field("share", "share", total.share, Kind.SHARE)
+        part = total.share_of_trees if whole else total.share
+        share = Field("share", "share", part, Kind.SHARE)
         yield _table(
             "whole-hooks" if whole else "hooks",
             "Hooks, whole cost" if whole else "Hooks",
@@ -340,7 +348,8 @@ _TYPICAL = (
     _insns("difference", "difference", "found.clock_insns"),
     _insns("hook", "hooks", "found.hook_inline_insns"),
     _insns("outside", "non-hook", "found.outside_inline_insns"),
-    _insns("other", "interrupts, idle", "found.other"),
+    _insns("other", "interrupts, idle", "found.deferred_insns"),
+    _insns("unseen", "not in trees", "found.unseen_insns"),
 )
 _WHOLE = (
     _insns("difference", "difference", "found.difference_insns"),
@@ -350,7 +359,7 @@ _WHOLE = (
     _insns("outside_deferred", "non-hook, deferred", "found.outside_deferred_insns"),
     _insns("unseen", "not in trees", "found.unseen_insns"),
 )
-_HOW_TYPICAL = "difference = hooks + non-hook + interrupts, idle"
+_HOW_TYPICAL = "difference = hooks + non-hook + interrupts, idle + not in trees"
 _HOW_WHOLE = (
     "One cycle, deferred work included. difference = hooks + hooks, deferred + non-hook + "
     "non-hook, deferred. Not in the trees: instructions in user space; time: caches, TLBs, branch "
