@@ -74,6 +74,17 @@ def test_whole_numbers_stay_whole_and_several_tables_are_told_apart() -> None:
     assert frame["table"].to_list() == ["one", "two"]
 
 
+def test_tables_of_one_name_are_told_apart_by_what_they_are_of() -> None:
+    titled = [Table("one", title, COLUMNS[:2], (("x", 7),)) for title in ("here", "there")]
+    expected = "table,section,setup,insns\none,{},x,7\none,{},x,7\n"
+    columns = ",".join(column.key for column in COLUMNS[:2])
+    expected = expected.replace("setup,insns", columns)
+    assert render(document(*titled), "csv") == expected.format("here", "there")
+    sections = tuple(Section(name, tables=(titled[0],)) for name in ("selinux", "smack"))
+    found = replace(document(), sections=sections)
+    assert render(found, "csv") == expected.format("selinux", "smack")
+
+
 def test_a_document_without_tables_is_a_file_that_can_be_read() -> None:
     assert parquet(document())[0].shape == (0, 0)
 

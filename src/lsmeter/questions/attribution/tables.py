@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -51,17 +52,23 @@ class _Row(NamedTuple):
     tested: float
 
 
-def cost_document(accounts: Iterable[Account]) -> Document:
-    """Show which hooks and functions the cost of each setup comes from."""
-    return _document("lsmeter-hooks-cost", HEADING, tuple(accounts), section, cost_entry)
+def cost_document(accounts: Iterable[Account], detail: Detail = Detail.FULL) -> Document:
+    """Show which hooks and functions the cost of each setup comes from; programs get all rows."""
+    show = partial(section, cut=detail is not Detail.DATA)
+    return _document("lsmeter-hooks-cost", HEADING, tuple(accounts), show, cost_entry)
 
 
 def diff_document(
-    accounts: Iterable[Account], before: str, after: str, notes: Iterable[str] = ()
+    accounts: Iterable[Account],
+    before: str,
+    after: str,
+    notes: Iterable[str] = (),
+    detail: Detail = Detail.FULL,
 ) -> Document:
     """Show which hooks and functions changed between two runs, setup by setup."""
+    show = partial(_difference, cut=detail is not Detail.DATA)
     title, known = f"What changed: {before} → {after}", tuple(accounts)
-    return _document("lsmeter-hooks-diff", title, known, _difference, diff_entry, tuple(notes))
+    return _document("lsmeter-hooks-diff", title, known, show, diff_entry, tuple(notes))
 
 
 def _document(
@@ -80,20 +87,28 @@ def _document(
     return replace(made, answer=answer)
 
 
-def section(item: Account, detail: Detail | None = None) -> Section:
-    """Return what is shown of one account: all, or what a report with this much room has."""
+def section(item: Account, detail: Detail | None = None, *, cut: bool = True) -> Section:
+    """Return what is shown of one account: all, or what a report with this much room has.
+
+    Without a cut, the longest tables have all their rows too.
+    """
     short = detail in {Detail.SHORT, Detail.TERMINAL}
-    found = (by_operation(item, _COLUMNS if short else None), *_tables(item), *_causes(item))
+    found = (
+        by_operation(item, _COLUMNS if short else None),
+        *_tables(item, cut=cut),
+        *_causes(item),
+    )
     found = (*found, *event_tables(item))
     if detail is not None:
-        found = tuple(_cut(i, 5 if short else 12) for i in found if i.key in _REPORTED[detail])
+        rows, kept = 5 if short else 12, _REPORTED[detail]
+        found = tuple(_cut(i, rows, "lsmeter hooks cost") for i in found if i.key in kept)
     tables = tuple(table for table in found if table.rows)
     said = (Item(sentence(item)),)
     return Section(item.label, (), tables, said, figures=(chart(item), changed(item)))
 
 
-def _difference(item: Account) -> Section:
-    found = (*_tables(item, diff=True), *_causes(item), *event_tables(item))
+def _difference(item: Account, *, cut: bool) -> Section:
+    found = (*_tables(item, diff=True, cut=cut), *_causes(item), *event_tables(item))
     return Section(item.place.label, tables=found, items=tuple(_one_sided(item)))
 
 
@@ -105,12 +120,12 @@ def _one_sided(item: Account) -> Iterable[Item]:
             yield Item(f"Only in the {word} run, not compared: {', '.join(sorted(names))}.")
 
 
-def _cut(table: Table, rows: int) -> Table:
-    """Leave the first rows, but all operations."""
+def _cut(table: Table, rows: int, where: str) -> Table:
+    """Leave the first rows, but all operations, and say where all of them are."""
     left = len(table.rows) - rows
     if left <= 0 or table.key == "by-operation":
         return table
-    more = f"{left:,} more: lsmeter hooks cost has all that differ."
+    more = f"{left:,} more: {where} has all."
     return replace(table, rows=table.rows[:rows], more=(*table.more, more))
 
 
@@ -165,8 +180,9 @@ def layer_sentence(item: Account, most: int = _OF_LAYER) -> str:
     )
 
 
-def _tables(item: Account, *, diff: bool = False) -> Iterable[Table]:
+def _tables(item: Account, *, diff: bool = False, cut: bool) -> Iterable[Table]:
     """Yield operations, hooks and functions of both averages; of a diff, only what changed."""
+    where = f"lsmeter hooks {'diff' if diff else 'cost'} --format csv"
     for found, whole in ((item.typical, False), (item.whole, True)):
         if not found.benchmarks:
             continue
@@ -192,7 +208,7 @@ def _tables(item: Account, *, diff: bool = False) -> Iterable[Table]:
             lead = "Background work varies by a few instructions from run to run"
             fields = (_FUNCTION, _CONTEXT, _HOOK, _MODULE, *_CHANGE)
             every = _table("whole-functions", "Functions, whole cost", fields, changes, lead)
-            yield _cut(every, _OF_WHOLES)
+            yield _cut(every, _OF_WHOLES, where) if cut else every
             continue
         outside = [change for change in listed(total.outside) if not change.deferred]
         yield _table(
@@ -202,7 +218,8 @@ def _tables(item: Account, *, diff: bool = False) -> Iterable[Table]:
             total.functions if diff else outside,
         )
         if not diff:
-            yield from _of_modules(item, total)
+            for every in _of_modules(item, total):
+                yield _cut(every, _OF_MODULE, where) if cut else every
 
 
 def _operations(item: Account, *, diff: bool, whole: bool) -> Table:
@@ -235,9 +252,8 @@ def _of_modules(item: Account, total: Explanation) -> Iterable[Table]:
     root = merge("all", {}, item.after)
     for module in sorted(changed, key=lambda name: (-changed[name], name)):
         if module and changed[module]:
-            costs = root.functions(module)[:_OF_MODULE]
             title = f"Functions of {module} in {item.place.setup}"
-            yield _table(f"functions-{module}", title, _OWN, costs)
+            yield _table(f"functions-{module}", title, _OWN, root.functions(module))
 
 
 def _causes(item: Account) -> tuple[Table, ...]:

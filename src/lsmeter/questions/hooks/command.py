@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lsmeter.questions.attribution.load import AttributedCell
     from lsmeter.questions.hooks.source.config import Config
     from lsmeter.questions.hooks.source.model import SourceAnalysis
+    from lsmeter.tables.model import Detail, Document
 
 NO_CONFIG = "none"
 
@@ -165,7 +166,7 @@ def cost(
             output_dir(graphs, "--graphs")
             for name, text in graph_files(accounts).items():
                 write(graphs / name, text.encode(), "--graphs")
-        show(cost_document(accounts))
+        show(partial(cost_document, accounts))
     return int(ExitCode.INCOMPLETE if code is ExitCode.OK and (damaged or data.damaged) else code)
 
 
@@ -232,8 +233,12 @@ def diff(
         kept = (item for item in told.differences if item.place.setup in setup)
         told = replace(told, differences=tuple(kept))
     notes = (*differing(old.manifest, new.manifest), *_alone(accounts, before, after, setup))
-    document = diff_document(chosen, str(run_a), str(run_b), notes)
-    show(partial(add_differences, document, told))
+
+    def document(detail: Detail) -> Document:
+        made = diff_document(chosen, str(run_a), str(run_b), notes, detail)
+        return add_differences(made, told, detail)
+
+    show(document)
     return int(ExitCode.INCOMPLETE if lost else ExitCode.OK)
 
 

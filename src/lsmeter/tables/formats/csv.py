@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CSV for spreadsheets and scripts: one table as it is, several with a column `table`."""
+"""CSV for spreadsheets and scripts: one table as it is, several with a column `table`.
+
+Where tables of several setups or places have the same columns, `section` says of which a row is.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,19 @@ _FORMULA = re.compile(r"\s*(?:[=@]|[+-](?!\s*[\d.,]+\s*%?\s*$)\s*\S)")
 
 
 def rows_of(document: Document) -> tuple[tuple[str, ...], list[dict[str, Raw]]]:
-    """Return the names of all columns, and each row by them; `table` says of which of several."""
-    several = len(document.tables) > 1
+    """Return the names of all columns, and each row by them.
+
+    `table` says of which of several a row is, `section` of which of those that have one name.
+    """
+    keys = [table.key for table in document.tables]
     rows = [
-        {**({"table": table.key} if several else {}), **record}
-        for table in document.tables
+        {
+            **({"table": table.key} if len(keys) > 1 else {}),
+            **({"section": section.title or table.title} if len({*keys}) < len(keys) else {}),
+            **record,
+        }
+        for section in document.sections
+        for table in section.tables
         for record in records(table)
     ]
     columns = [column.key for table in document.tables for column in table.columns]
