@@ -57,10 +57,23 @@ def test_what_none_ran_has_a_reason_and_what_cannot_be_is_not_within_reach(
     (found,) = coverage(counted)
     assert set(found.missing) == {"ib_pkey_access", "sb_mnt_opts_compat", "socket_create"}
     assert "InfiniBand" in found.missing["ib_pkey_access"]
-    assert found.missing["socket_create"] == "no benchmark of the suites"
+    assert found.missing["socket_create"] == "not by the 2 benchmarks of this run"
     assert out_of_reach("ib_pkey_access")
     assert not out_of_reach("sb_mnt_opts_compat")
     assert found.within_reach == 5
+
+
+def test_it_is_not_said_that_a_kernel_lacks_what_may_be_a_module(tmp_path: Path) -> None:
+    facts = (*FACTS[:2], "fact count.watched.1 file_open,sctp_bind_connect,key_alloc")
+    words = {"setups": ["capability"], "task": "count"}
+    built = kernel(**ABLE, IP_SCTP="m")
+    plan = plan_of([built], [benchmark("open", depth=1)], words)
+    run = run_of(plan, tmp_path / "run", lambda cell: said_by(cell, facts, COUNTED))
+    (found,) = coverage(run)
+    assert found.missing == {
+        "sctp_bind_connect": "SCTP: the kernel has none, or no benchmark uses it",
+        "key_alloc": "not by the 1 benchmark of this run",
+    }
 
 
 def test_the_document_says_shares_and_names_all(counted: RunData) -> None:

@@ -19,6 +19,7 @@ from lsmeter.questions.hooks.count import Counts, find_counts, guest_facts
 from lsmeter.sources.kernels.functions import is_hook
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Document, Kind, Section
+from lsmeter.tables.values import many
 
 _RULES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["reason"]
 
@@ -51,7 +52,12 @@ class Coverage:
 def _rule(name: str) -> Mapping[str, Any]:
     """Return why no benchmark reaches a hook, and whether none can."""
     fits = (i for i in _RULES if any(fnmatch.fnmatchcase(name, form) for form in i["hooks"]))
-    return next(fits, {"why": "no benchmark of the suites"})
+    return next(fits, {})
+
+
+def _why(name: str, benchmarks: int) -> str:
+    """Say why none of so many benchmarks reached a hook."""
+    return str(_rule(name).get("why", f"not by the {many(benchmarks, 'benchmark')} of this run"))
 
 
 def out_of_reach(name: str) -> bool:
@@ -84,16 +90,16 @@ def _watched(run: RunData, kernel: str) -> Iterator[str]:
 
 
 def _covered(kernel: str, watched: Iterable[str], counts: Counts) -> Coverage:
-    suites: dict[str, set[str]] = {}
-    for place, benchmark in counts.benchmarks:
-        if place.kernel == kernel:
-            suites.setdefault(benchmark.suite, set())
+    here = {(item.suite, item.id) for place, item in counts.benchmarks if place.kernel == kernel}
+    suites: dict[str, set[str]] = {
+        item.suite: set() for place, item in counts.benchmarks if place.kernel == kernel
+    }
     for item in counts.counts:
         if item.place.kernel == kernel and any(item.readings):
             suites.setdefault(item.benchmark.suite, set()).add(item.name)
     reached = set().union(*suites.values())
     hooks = tuple(sorted({*watched, *reached}))
-    missing = {name: _rule(name)["why"] for name in hooks if name not in reached}
+    missing = {name: _why(name, len(here)) for name in hooks if name not in reached}
     return Coverage(kernel, hooks, {k: frozenset(v) for k, v in suites.items()}, missing)
 
 
