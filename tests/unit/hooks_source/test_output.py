@@ -149,6 +149,15 @@ def test_the_cache_spares_reading_and_sees_changes(
     assert again.modules[0].hooks == first.modules[0].hooks - 1
 
 
+def test_what_is_stored_is_of_one_version_of_a_kernel(tree: Writer) -> None:
+    root = tree()
+    first = analyse(root, filesystems=("alpha",)).kernel_version
+    makefile = root / "Makefile"
+    makefile.write_text(makefile.read_text().replace("VERSION = 6", "VERSION = 9"))
+    again = analyse(root, filesystems=("alpha",)).kernel_version
+    assert (first[0], again[0]) == ("6", "9")
+
+
 def test_a_damaged_cache_is_made_anew(tree: Writer, tmp_path: Path) -> None:
     root = tree()
     first = analyse(root, filesystems=("alpha",))
