@@ -137,6 +137,17 @@ def test_a_node_out_of_order_is_named_by_its_own_line() -> None:
         parse_profile(EVENTS.replace("\nn 4 ", "\nn 5 "), where="out")
 
 
+def test_calls_that_no_stack_has_room_for_are_refused() -> None:
+    def nested(calls: int) -> str:
+        nodes = "".join(f"n {at} {at - 1} 1 0 f\n" for at in range(2, calls + 1))
+        tree = f"t 0 1\ntree 0\nn 1 0 1 0 [user]\n{nodes}"
+        return f"{HEADER}region 3 1 0 0 0\n{tree}end 3\n{TAIL}"
+
+    assert len(parse_profile(nested(4096), where="out").regions[0].trees[0].nodes) == 4096
+    with pytest.raises(GuestError, match="calls nested more than 4096 deep"):
+        parse_profile(nested(4097), where="out")
+
+
 def test_reads_events_of_a_node() -> None:
     (region,) = parse_profile(EVENTS, where="out").regions
     nodes = region.trees[0].nodes

@@ -90,6 +90,18 @@ def test_windows_that_cannot_be_used(
     assert (costs, missing) == ({}, {"stat": reason})
 
 
+def test_windows_that_were_not_seen_through_cost_nothing_that_is_known() -> None:
+    unseen = Whole(BenchmarkStatus.OK, (Round(4, 10, 5000, 0),))
+    samples = replace(_samples("stat"), whole=unseen)
+    windows, left, brief = _regions(0, 1)
+    regions = (
+        replace(windows, samples=1, summed=1),
+        *(replace(item, samples=0, summed=0) for item in (left, brief)),
+    )
+    costs, missing = cell_wholes([_boot(*regions, samples=(samples,))])
+    assert (costs, missing) == ({}, {"stat": "it has no windows of both lengths"})
+
+
 def test_benchmarks_without_whole_costs_are_passed_over() -> None:
     samples = (replace(_samples("stat"), whole=None), Samples("open", BenchmarkStatus.FAILED))
     assert cell_wholes([_boot(samples=samples)]) == ({}, {})

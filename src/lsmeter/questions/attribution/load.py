@@ -226,6 +226,8 @@ def _whole(regions: Sequence[Region | None], rounds: Sequence[Round]) -> Cost | 
             return "a limit of the plugin was hit in a window of it"
         if not region.summed == region.samples == len(expected):
             return f"the plugin saw {region.summed} of its {len(expected)} windows"
+        if not expected:
+            return "it has no windows of both lengths"
         trees.append(region.sum)
     windows, left, brief_left = trees
     apart = full[0].operations - brief[0].operations

@@ -33,6 +33,7 @@ _BRIEF_LEFT = 0x8000
 # Before sums, before events, and since.
 HEADERS = ("lsmeter-attribution 1", "lsmeter-attribution 2", "lsmeter-attribution 3")
 MAX_NODES = 1 << 18
+MAX_DEPTH = 4096  # no kernel stack has room for so many calls
 
 _REGION = re.compile(r"region (\d{1,5}) (\d{1,18}) (\d{1,18}) (\d{1,18}) (\d{1,18})\n")
 _TOTAL = re.compile(r"t (-?\d{1,18}) (\d{1,18})\n")
@@ -271,7 +272,7 @@ class _Reader:
 
     def _tree(self, insns: int) -> Tree:
         nodes: list[Node] = []
-        total = 0
+        total, depths = 0, [0]
         while found := _NODE.match(self._text, self._at):
             number, parent, calls, self_insns, name, module, events = found.groups()
             above, own = int(parent), int(self_insns)
@@ -280,6 +281,9 @@ class _Reader:
             if int(number) != len(nodes) + 1 or above > len(nodes):
                 raise self._wrong("nodes out of order", line=self._line() + 1)
             self._at = found.end()
+            depths.append(depths[above] + 1)
+            if depths[-1] > MAX_DEPTH:
+                raise self._wrong(f"calls nested more than {MAX_DEPTH} deep")
             key = name, module or ""
             if (function := self._functions.get(key)) is None:
                 function = self._functions[key] = Function(*key)
