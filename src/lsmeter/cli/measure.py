@@ -394,7 +394,7 @@ def measured(
     one that never had any, and for options of measuring with it.
     """
     if run is not None:
-        _check_shown(options, run)
+        check_shown(options, run)
     found = (
         (run, ExitCode.OK) if run is not None else measure(experiments, stem, options, named=named)
     )
@@ -409,7 +409,7 @@ def measured(
         yield data, int(found[1] or damage_code(data, tasks))
 
 
-def _check_shown(options: Options, run: Path) -> None:
+def check_shown(options: Options, run: Path) -> None:
     """Refuse options of measuring where a run is shown as it was measured."""
     for item in fields(options):
         if getattr(options, item.name) != item.default:

@@ -16,6 +16,7 @@ from lsmeter.app import make_app
 from lsmeter.core.errors import ExitCode, UsageError
 from lsmeter.core.model import Cell, Kernel, Place
 from lsmeter.measure.results.directory import RunData
+from lsmeter.measure.results.pack import packed
 from lsmeter.measure.tasks import find_task
 from lsmeter.questions.cost.document import document_of
 from lsmeter.questions.hooks import count
@@ -118,14 +119,33 @@ def test_every_format_says_how_many_agree_and_which_do_not(
         assert "capability on 6.1" in words
 
 
-def test_a_file_is_no_run(
-    swept: RunData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_runs_are_read_from_packs_too(
+    counted: RunData, swept: RunData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "counts.json"
-    file.write_text("{}")
-    with pytest.raises(UsageError, match=r"counts\.json: a file") as caught:
-        say(capsys, swept.path, file)
-    assert "--run-dir" in str(caught.value.hint)
+    pack = tmp_path / "counted.lsmeter"
+    files = {
+        str(path.relative_to(counted.path)): path.read_bytes()
+        for path in counted.path.rglob("*")
+        if path.is_file()
+    }
+    pack.write_bytes(packed(files))
+    assert "1 agree, 1 open" in say(capsys, pack, swept.path)
+
+
+def test_views_of_which_none_meets_another_are_refused(
+    counted: RunData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere = made(tmp_path / "run", {**SWEEP, "users": ["user"]})
+    with pytest.raises(UsageError, match="no two views have the same benchmark"):
+        say(capsys, counted.path, elsewhere.path)
+
+
+def test_options_of_measuring_are_refused_beside_runs(
+    counted: RunData, swept: RunData, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (["hooks", "agree", counted.path, swept.path], ["hooks", "cost", counted.path]):
+        with pytest.raises(UsageError, match=r"--benchmark: .* is shown as it was measured"):
+            make_app()([*map(str, words), "--benchmark", "open"], standalone_mode=False)
 
 
 def test_one_view_alone_and_a_configuration_alone_are_refused(

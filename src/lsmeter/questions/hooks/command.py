@@ -137,7 +137,7 @@ def cost(
         lsmeter hooks cost r --setup smack --graphs smack-graphs
         lsmeter hooks cost r --setup smack --format pprof -o smack.pb.gz
     """
-    from lsmeter.cli.measure import measure, showing
+    from lsmeter.cli.measure import check_shown, measure, showing
     from lsmeter.core.storage import output_dir
     from lsmeter.questions.attribution.account import run_accounts
     from lsmeter.questions.attribution.flame import graph_files
@@ -150,6 +150,8 @@ def cost(
         experiment = options.experiment(title=_TITLE, task="attribute", setups=setups)
         run, code = measure([experiment], "hooks-cost", options)
         only = None
+    else:
+        check_shown(replace(options, setup=None), run)
     with showing(code):
         data, cells, damaged = load_run(run)
         _warn((*data.damaged, *damaged))

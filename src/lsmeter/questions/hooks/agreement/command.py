@@ -40,17 +40,20 @@ def agree(
         lsmeter run --attribute --run-dir a; lsmeter hooks count --run-dir c
         lsmeter hooks agree a c --source linux-6.1 --config debian:6.1
     """
-    from lsmeter.cli.measure import measure, showing
+    from lsmeter.cli.measure import check_shown, measure, showing
     from lsmeter.cli.show import show
     from lsmeter.questions.cells.verify import damage_code
-    from lsmeter.questions.hooks.agreement.document import document
+    from lsmeter.questions.hooks.agreement.document import shown_of
+    from lsmeter.questions.hooks.agreement.gather import agree as compared
     from lsmeter.questions.hooks.command import analysed
 
     given = runs or []
     if config is not None and source is None:
         raise UsageError("--config says what of a source is compiled", hint="add --source TREE")
     code = ExitCode.OK
-    if not given:
+    if given:
+        check_shown(options, given[0])
+    else:
         keys = options.keys(title="Agreement of views on hooks", boots=1, seed=1)
         setups = keys.pop("setups", ["capability"])
 
@@ -66,8 +69,14 @@ def agree(
         # The runs first: a wrong name is an error before a tree is read.
         used = dict.fromkeys(cell.place.filesystem for item in data for cell in item.manifest.cells)
         inventory = analysed(source, config, used) if source is not None else None
-        show(document(data, inventory))
-    return int(code or max(map(damage_code, data)))
+        found, damaged = compared(data, inventory), max(map(damage_code, data))
+        if not found.compared and not (code or damaged):
+            raise UsageError(
+                "nothing to compare: no two views have the same benchmark at one place",
+                hint="name runs of the same kernel, file system, user and benchmarks",
+            )
+        show(shown_of(data[0], found))
+    return int(code or damaged)
 
 
 def _experiments(kernel: Kernel, setups: Sequence[str], keys: dict[str, Any]) -> list[Experiment]:
@@ -93,12 +102,6 @@ def _read(given: Sequence[Path], source: str | None) -> list[RunData]:
     """Read the runs; UsageError when they have fewer than two views together."""
     from lsmeter.measure.results.directory import read_run
 
-    for path in filter(Path.is_file, given):
-        raise UsageError(
-            f"{path}: a file; hooks agree reads run directories",
-            hint="keep the run: lsmeter hooks count --run-dir DIR, lsmeter slopes "
-            "--run-dir DIR; then: lsmeter hooks agree RUN DIR",
-        )
     data = [read_run(path) for path in dict.fromkeys(given)]
     tasks = {cell.task.name for item in data for cell in item.manifest.cells}
     views = tasks & {"attribute", "count", "sweep"}

@@ -184,6 +184,17 @@ class Agreement:
     notes: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
+    @property
+    def compared(self) -> bool:
+        """Whether two views had the same benchmark anywhere."""
+        outcomes = (
+            outcome
+            for items in self.places.values()
+            for item in items
+            for outcome in (item.total, item.checks, item.source)
+        )
+        return any(outcome is not Outcome.NOT_MEASURED for outcome in outcomes)
+
 
 @dataclass(frozen=True)
 class Source:

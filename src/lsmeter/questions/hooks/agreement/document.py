@@ -63,8 +63,12 @@ _BRACKETS = "In brackets: the runs in both views. Every hook of every benchmark:
 
 
 def document(runs: Sequence[RunData], source: SourceAnalysis | None = None) -> Document:
-    """Return what `hooks agree` shows of runs and a source."""
-    found = agree(runs, source)
+    """Return what a report shows of the views of runs and a source."""
+    return shown_of(runs[0], agree(runs, source))
+
+
+def shown_of(run: RunData, found: Agreement) -> Document:
+    """Return what `hooks agree` shows; run is the first of those that were read."""
     places = [
         {**vars(place), "benchmarks": list(map(_data, items))}
         for place, items in found.places.items()
@@ -73,7 +77,7 @@ def document(runs: Sequence[RunData], source: SourceAnalysis | None = None) -> D
         "lsmeter-hook-agreement",
         2,
         "Hooks that one operation runs, in up to four views",
-        facts=run_facts(runs[0]),
+        facts=run_facts(run),
         answer=tuple(
             f"{place.label}: {'; '.join(_outcomes(of))}." for place, of in found.places.items()
         ),
