@@ -63,7 +63,10 @@ def test_what_none_ran_has_a_reason_and_what_cannot_be_is_not_within_reach(
     assert found.within_reach == 5
 
 
-def test_it_is_not_said_that_a_kernel_lacks_what_may_be_a_module(tmp_path: Path) -> None:
+def test_it_is_not_said_that_a_kernel_lacks_what_may_be_a_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LSMETER_DATA", str(tmp_path / "data"))
     facts = (*FACTS[:2], "fact count.watched.1 file_open,sctp_bind_connect,key_alloc")
     words = {"setups": ["capability"], "task": "count"}
     built = kernel(**ABLE, IP_SCTP="m")

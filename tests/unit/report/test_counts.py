@@ -83,7 +83,10 @@ def test_several_boots_are_one_count(tmp_path: Path) -> None:
     ]
 
 
-def test_tables_of_two_places_have_two_titles(tmp_path: Path) -> None:
+def test_tables_of_two_places_have_two_titles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LSMETER_DATA", str(tmp_path / "data"))
     words = {"setups": ["capability"], "task": "count", "users": ["root", "user"]}
     plan = plan_of([kernel(**ABLE)], (benchmark("open", depth=1), benchmark("getppid")), words)
     run = run_of(plan, tmp_path / "run", lambda cell: said_by(cell, FACTS, COUNTED))
