@@ -105,8 +105,7 @@ def measure(
     INCOMPLETE when something gave no number, or INTERRUPTED.
     """
     known = named if callable(experiments) else experiments
-    name = _join_machines(options.machine) or _machine_of(known)
-    machine = find_machine(name, insecure=options.insecure)
+    machine = machine_for(options, known)
     plan = _planned(experiments, known, machine, build=not dry_run)
     if announce:
         show_plan(plan, machine, commands=dry_run)
@@ -183,6 +182,12 @@ def _carried_out(
         command = "the same command" + (f" with --run-dir {into}" if into else "")
         SCREEN.say(f"stopped; what was measured is kept, and {command} resumes it")
     return code
+
+
+def machine_for(options: Options, experiments: Sequence[Experiment]) -> Machine:
+    """Return the machine that options name, else that of the experiments."""
+    name = _join_machines(options.machine) or _machine_of(experiments)
+    return find_machine(name, insecure=options.insecure)
 
 
 def _join_machines(names: Sequence[str] | None) -> str:

@@ -142,6 +142,11 @@ def of_call(whole: Change | None, call: float) -> Change | None:
     )
 
 
+def may_be_beyond(item: Change, margin: float) -> bool:
+    """Say whether a number is worse or better for certain, and perhaps by more than the margin."""
+    return _certain(item, 0) and not _is_within(item, margin)
+
+
 def _is_within(item: Change, margin: float) -> bool:
     return item.overhead_low >= -margin and item.overhead_high <= margin
 
@@ -156,7 +161,7 @@ def _beyond(found: Numbers, number: Number, item: Change, margin: float) -> int:
 
     A mean beside a typical count must be beyond it for certain: its interval is the widest.
     """
-    if not _certain(item, 0) or _is_within(item, margin):
+    if not may_be_beyond(item, margin):
         return 0
     if number is Number.MEAN and found.typical is not None and not _certain(item, margin):
         return 0

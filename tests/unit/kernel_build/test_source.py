@@ -149,6 +149,17 @@ def test_a_tarball_cannot_write_outside(tmp_path: Path, tree: Path) -> None:
     assert not list((tmp_path / "cache" / "kernel-source").glob("tar-*"))
 
 
+def test_a_name_that_would_fill_the_memory_is_refused(tmp_path: Path, tree: Path) -> None:
+    tarball = tmp_path / "linux.tar.gz"
+    with tarfile.open(tarball, "w:gz") as archive:
+        archive.add(tree, arcname="linux")
+        member = tarfile.TarInfo("long")
+        member.type, member.size = tarfile.GNUTYPE_LONGNAME, (1 << 20) + 1
+        archive.addfile(member, io.BytesIO(b"n" * member.size))
+    with pytest.raises(InfrastructureError, match="a header is too long"):
+        resolve(tarball)
+
+
 def test_a_tarball_that_is_cut_short_or_no_kernel_is_an_error(tmp_path: Path, tree: Path) -> None:
     whole = tmp_path / "linux.tar.xz"
     with tarfile.open(whole, "w:xz") as archive:

@@ -41,6 +41,7 @@ from lsmeter.statistics.estimate import BootReadings
 from lsmeter.statistics.family import ALPHA, holm
 from lsmeter.statistics.power import more_blocks
 from lsmeter.statistics.ranks import Times
+from lsmeter.statistics.verdict import may_be_beyond
 
 CLOCK, HZ = "timing.clock", "timing.hz"  # facts: the clock's name, and its ticks in a second
 OPERATIONS = "timing.operations."  # and a benchmark's id: how many operations its readings have
@@ -250,21 +251,13 @@ def _verdict(item: Comparison, tests: Tests, margin: float) -> tuple[Verdict, st
     if math.isnan(item.typical.overhead):
         return Verdict.INCONCLUSIVE, "shorter than the clock can tell from an empty reading"
     if tests.p_equivalent_corrected <= ALPHA:
-        if item.mean is not None and _may_be_beyond(item.mean, margin):
+        # What comes rarely leaves the mean a wide interval, which need not lie outside as a whole.
+        if item.mean is not None and may_be_beyond(item.mean, margin):
             return Verdict.INCONCLUSIVE, _MEAN
         return Verdict.EQUIVALENT, ""
     if tests.p_corrected <= ALPHA:
         return (Verdict.SLOWER if item.typical.overhead > 0 else Verdict.FASTER), ""
     return Verdict.INCONCLUSIVE, NOT_ENOUGH
-
-
-def _may_be_beyond(mean: Change, margin: float) -> bool:
-    """Whether a mean differs from 0 for certain, and perhaps by more than the margin.
-
-    What comes rarely leaves it a wide interval, which need not lie outside of the margin.
-    """
-    low, high = mean.overhead_low, mean.overhead_high
-    return (low > 0 and high > margin) or (high < 0 and low < -margin)
 
 
 INSTRUMENT: Instrument = Instrument(

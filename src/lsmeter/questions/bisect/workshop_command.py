@@ -143,12 +143,12 @@ def _finding(gated: Gated) -> tuple[str, str]:
 
 def check_machine(options: Options, experiment: Experiment) -> Machine:
     """Return the machine that commits are measured on; UsageError for what cannot, unbuilt."""
-    from lsmeter.cli.measure import check_instrument
-    from lsmeter.machines import HasHosts, find_machine
+    from lsmeter.cli.measure import check_instrument, machine_for
+    from lsmeter.machines import HasHosts
 
-    if len(options.arch or ()) > 1 or len(options.machine or ()) > 1:
-        raise UsageError("--arch, --machine: commits are built for one, and measured on one")
-    machine = find_machine((options.machine or ["emulation"])[0], insecure=options.insecure)
+    if len(options.arch or ()) > 1:
+        raise UsageError("--arch: commits are built for one architecture")
+    machine = machine_for(options, [experiment])
     if isinstance(machine, HasHosts):
         raise UsageError(
             f"--machine {machine.name}: commits are measured in guests, which boot them",

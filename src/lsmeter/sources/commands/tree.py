@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from lsmeter.core.archives import BoundedMember
 from lsmeter.core.errors import UsageError
 from lsmeter.core.inputs import open_file
 
@@ -161,7 +162,7 @@ def read_tar(path: Path) -> Tree:
     """
     tree = Tree(closed=True)
     try:
-        with tarfile.open(path) as archive:
+        with tarfile.open(path, tarinfo=BoundedMember) as archive:
             for item in archive:
                 name = posixpath.normpath(f"/{item.name}")
                 if name != "/" and not name.startswith(tuple(f"{at}/" for at in _GIVEN)):

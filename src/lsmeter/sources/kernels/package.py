@@ -20,6 +20,7 @@ from debian.deb822 import Packages
 from debian.debian_support import Version
 
 from lsmeter.core import process
+from lsmeter.core.archives import BoundedMember
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.printable import printable
 from lsmeter.core.progress import Progress, shown
@@ -28,11 +29,6 @@ from lsmeter.sources.kernels import apt
 
 _MOST_FILE_BYTES = 512 << 20  # a kernel's largest file is its image, tens of MiB
 _MOST_ALL_BYTES = 2 << 30
-_MOST_HEADER_BYTES = 1 << 20
-_HEADERS = (
-    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
-    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
-)
 _PIECE_BYTES = 1 << 20
 _SAID_CHARS = 65536
 _SILENCE_S = 300.0
@@ -163,7 +159,7 @@ def extract(deb: Path, into: Path, wanted: Callable[[str], bool]) -> tuple[Path,
 def _take(stream: IO[bytes], into: Path, wanted: Callable[[str], bool]) -> tuple[Path, ...]:
     taken: list[Path] = []
     left = _MOST_ALL_BYTES
-    with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member) as archive:
+    with tarfile.open(fileobj=stream, mode="r|", tarinfo=BoundedMember) as archive:
         for member in archive:
             path = PurePosixPath(member.name)
             inside = path.parts and not path.is_absolute() and ".." not in path.parts
@@ -177,16 +173,6 @@ def _take(stream: IO[bytes], into: Path, wanted: Callable[[str], bool]) -> tuple
             with writing(taken[-1]), taken[-1].open("wb") as file:
                 shutil.copyfileobj(archive.extractfile(member) or io.BytesIO(), file)
     return tuple(taken)
-
-
-class _Member(tarfile.TarInfo):
-    """A member whose long names and attributes, which tarfile reads whole, are bounded."""
-
-    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo | None:
-        if self.type in _HEADERS and self.size > _MOST_HEADER_BYTES:
-            raise tarfile.ReadError("a header is too long")
-        found: tarfile.TarInfo | None = super()._proc_member(archive)  # type: ignore[misc]
-        return found
 
 
 def _damaged(deb: Path, said: str) -> UsageError:

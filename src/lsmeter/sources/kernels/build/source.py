@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from lsmeter.core import process
+from lsmeter.core.archives import BoundedMember
 from lsmeter.core.entries import new_entry
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model.arch import ARCHES
@@ -34,7 +35,6 @@ _MAX_TARBALL_BYTES = 8 << 30  # a kernel unpacks to about 1.5 GB
 _MAX_UNTRACKED_BYTES = 64 << 20
 _VERSION_LINE = re.compile(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *= *(\S*)$", re.M)
 _MAKEFILE_HEAD_CHARS = 4096
-_HINT = "fetch it again; it may be cut short"
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ def _extract(tarball: Path, target: Path, progress: Progress) -> None:
         with (
             shown(progress, f"unpack {tarball.name}", size_bytes, "B") as show,
             tarball.open("rb") as raw,
-            tarfile.open(fileobj=raw, mode="r:*") as archive,
+            tarfile.open(fileobj=raw, mode="r:*", tarinfo=BoundedMember) as archive,
         ):
             for number, member in enumerate(archive):
                 unpacked_bytes += member.size
@@ -260,14 +260,13 @@ def _extract(tarball: Path, target: Path, progress: Progress) -> None:
                 if number % 500 == 0:
                     show(raw.tell())
             _check_end(cast("IO[bytes]", archive.fileobj))
-    except (tarfile.TarError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
+    except (tarfile.TarError, EOFError, ValueError, lzma.LZMAError, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk's fault; bz2 and gzip raise it without a number
         raise InfrastructureError(
-            f"cannot unpack {tarball}: {error or 'it is damaged'}", hint=_HINT
+            f"cannot unpack {tarball}: {error or 'it is damaged'}",
+            hint="fetch it again; it may be cut short",
         ) from error
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise InfrastructureError(f"cannot unpack {tarball}: {error}", hint=_HINT) from error
     kernel_release(target)
 
 

@@ -153,9 +153,11 @@ def slots_dir() -> Path:
 
 def drop_slot(slot: str) -> None:
     """Remove the objects in `slot` unless a built kernel refers to them, or one that is built."""
+    if not slot:
+        return
     name = Path(slot).name
     with suppress(HeldError), locked(f"kernel-slot-{name}", 0):
-        if slot and all(kernel.slot != slot for kernel in KERNELS.all()):
+        if all(kernel.slot != slot for kernel in KERNELS.all()):
             shutil.rmtree(slots_dir() / name, ignore_errors=True)
 
 
