@@ -28,6 +28,10 @@ def test_kernels_of_one_run_alone_are_not_counted_as_compared(lsmeter: Lsmeter) 
         (("hooks", "coverage", MAIN), "that lsmeter hooks coverage shows"),
         (("history", MAIN, "--plot", "no/p.svg"), "--plot: no: no such directory"),
         (("publish", MAIN, "--output", "file"), "--output: file: not a directory"),
+        (("validate", MAIN, MAIN, "-s", "landlock"), f"--setup: {MAIN} is shown as it was"),
+        (("validate", MAIN, MAIN, "--boots", "30"), f"--boots: {MAIN} is shown as it was"),
+        (("calibrate", MAIN, MAIN, "--fresh"), f"--fresh: {MAIN} is shown as it was measured"),
+        (("calibrate", "show", "--kernel", "debian:6.1"), "--kernel: a calibration is shown as it"),
         (("validate", MAIN, MAIN), f"{MAIN}: no time was measured in it"),
     ],
 )

@@ -414,12 +414,16 @@ def measured(
         yield data, int(found[1] or damage_code(data, tasks))
 
 
-def check_shown(options: Options, run: Path) -> None:
-    """Refuse options of measuring where a run is shown as it was measured."""
+def check_shown(options: Options, shown: object, word: str = "RUN") -> None:
+    """Refuse options of measuring where something is shown as it was measured.
+
+    word is the argument that names it.
+    """
     for item in fields(options):
         if getattr(options, item.name) != item.default:
             name = item.name.replace("_", "-")
-            raise UsageError(f"--{name}: {run} is shown as it was measured", hint="leave RUN out")
+            told = f"--{name}: {shown} is shown as it was measured"
+            raise UsageError(told, hint=f"leave {word} out")
 
 
 def _plugins(tasks: Iterable[str]) -> set[str]:

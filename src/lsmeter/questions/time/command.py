@@ -62,6 +62,7 @@ def calibrate(
     another one than the newest of this machine.
     """
     if words and words[0] == "show":
+        _check_no_measuring(options, boots, "a calibration", "show")
         return _show(words[1:], output)
     if words and len(words) != 2:
         raise UsageError(
@@ -143,6 +144,16 @@ def _show(words: list[str], output: Path | None) -> int:
     return int(ExitCode.OK)
 
 
+def _check_no_measuring(options: Options, blocks: int, shown: object, word: str) -> None:
+    """Refuse options of measuring beside what was measured before."""
+    from lsmeter.cli.measure import check_shown
+
+    check_shown(options, shown, word)
+    if blocks != BLOCKS:
+        told = f"--boots: {shown} is shown as it was measured"
+        raise UsageError(told, hint=f"leave {word} out")
+
+
 def _both_runs(
     runs: Sequence[Path],
     options: Options,
@@ -156,6 +167,8 @@ def _both_runs(
     """
     if runs:
         timed_run, counted_run = runs
+        given = replace(options, setup=list(setups) or options.setup)
+        _check_no_measuring(given, blocks, timed_run, "both runs")
         return timed_run, counted_run, ExitCode.OK
     from lsmeter.cli.measure import measure
     from lsmeter.core.storage import make_dir
