@@ -325,6 +325,20 @@ def test_modules_beside_those_of_a_setup_are_active_in_every_cell() -> None:
     assert all(found[name].hash != without[name].hash for name in found)
 
 
+def test_what_makes_a_file_system_is_of_its_cells_alone() -> None:
+    names = ["tmpfs", "ext4", "xfs"]
+    asked = build_experiment({"filesystems": names, "setups": ["capability"]}, where="test")
+    of = kernel("6.1", EXT4_FS="y", XFS_FS="y", BLK_DEV_RAM="m")
+
+    def hashes(xfs: str) -> list[str]:
+        identity = {"qemu": "7.2", "made by ext4": "one", "made by xfs": xfs}
+        return [cell.hash for cell in make_plan(asked, [of], CATALOGUE, identity, names).cells]
+
+    before, after = hashes("6.1.0"), hashes("6.6.0")
+    assert before[:2] == after[:2]
+    assert before[2] != after[2]
+
+
 @pytest.mark.parametrize(
     ("options", "lacking"),
     [

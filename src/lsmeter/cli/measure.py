@@ -33,6 +33,7 @@ from lsmeter.core.limits import Limits
 from lsmeter.core.model import Benchmark, Image, Kernel
 from lsmeter.core.model.arch import Arch, arch_of
 from lsmeter.core.storage import need_dir
+from lsmeter.guest.filesystem import makers
 from lsmeter.guest.probe import catalogue, find_probe, find_program
 from lsmeter.machines import (
     HasHosts,
@@ -246,12 +247,13 @@ def _plan(
         own = {image_of(item, offer)} if offer else {setup.image for setup in setups}
         wanted = sorted(own - {""})
         mine = [kernels[name] for name in dict.fromkeys(item.kernels)]
+        made = {} if isinstance(machine, HasHosts) else makers(item.filesystems)
         plans += [
             make_plan(
                 item,
                 of_arch,
                 offer or benchmarks,
-                identity_for(machine, arch, _plugins([item.task])),
+                {**identity_for(machine, arch, _plugins([item.task])), **made},
                 machine.filesystems,
                 {name: _image(name, arch, item.image, tasks, build=build) for name in wanted},
                 {name: find_program(name, arch).sha256 for name in named},

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Collection
 from itertools import groupby
 
 import zstandard
 
 from lsmeter.core import process
 from lsmeter.core.model import Cell
-from lsmeter.core.model.filesystems import FILESYSTEMS, UUID
+from lsmeter.core.model.filesystems import FILESYSTEMS, MADE_BY, UUID, FileSystem
 from lsmeter.core.scratch import scratch
 from lsmeter.core.storage import cache_dir, write_atomic
 from lsmeter.guest.given import DISK, given
@@ -42,6 +43,24 @@ def size_mib(cell: Cell) -> int:
     )
 
 
+def makers(names: Collection[str]) -> dict[str, str]:
+    """Return what decides the bytes of each of these file systems, as facts of a cell's identity.
+
+    Those that need no disk have none, nor do those whose program is missing: no guest has them.
+    """
+    made = (FILESYSTEMS[name] for name in FILESYSTEMS if name in names)
+    return {
+        f"{MADE_BY}{item.name}": hashlib.sha256(_maker(item).encode()).hexdigest()[:16]
+        for item in made
+        if item.on_disk and process.find(item.make[0])
+    }
+
+
+def _maker(filesystem: FileSystem) -> str:
+    version = process.output([filesystem.make[0], "-V"]).strip()
+    return f"{ext4.WITH_JOURNAL}{filesystem.make}{version}"
+
+
 def disk_image(cell: Cell) -> bytes:
     """Return the image of the empty file system of a cell, from the cache or made now.
 
@@ -52,8 +71,7 @@ def disk_image(cell: Cell) -> bytes:
     filesystem, image_mib = FILESYSTEMS[cell.filesystem], size_mib(cell)
     program, *words = filesystem.make
     process.need([program], f"it makes the guest's {filesystem.name}")
-    version = process.output([program, "-V"]).strip()
-    content = f"{ext4.WITH_JOURNAL}{filesystem.make}{image_mib}{version}"
+    content = f"{_maker(filesystem)}{image_mib}"
     name = hashlib.sha256(content.encode()).hexdigest()[:16]
     path = cache_dir() / "filesystems" / f"{filesystem.name}-{name}.zst"
     try:

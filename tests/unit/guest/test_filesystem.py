@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from lsmeter.core.model import KernelModule, Task
 from lsmeter.core.model.filesystems import FILESYSTEMS
 from lsmeter.core.process import find
 from lsmeter.guest.boot_image import make_request
-from lsmeter.guest.filesystem import BLOCK_BYTES, disk_image, pack, size_mib
+from lsmeter.guest.filesystem import BLOCK_BYTES, disk_image, makers, pack, size_mib
 from tests.unit.guest.packed import unpack
 from tests.unit.model_builders import cell, kernel
 
@@ -107,3 +108,16 @@ def test_no_mke2fs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InfrastructureError) as caught:
         disk_image(EXT4)
     assert caught.value.hint == "install: apt-get install e2fsprogs"
+
+
+def test_a_program_of_another_version_makes_another_file_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = makers([*FILESYSTEMS, "none such"])
+    assert set(before) == {f"made by {name}" for name, item in FILESYSTEMS.items() if item.on_disk}
+    newer = tmp_path / "mkfs.xfs"
+    newer.write_text("#!/bin/sh\necho mkfs.xfs version 99\n")
+    newer.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    after = makers(FILESYSTEMS)
+    assert {name for name in before if before[name] != after[name]} == {"made by xfs"}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 RAM_DISK, SLOW_DISK = "brd", "null_blk"  # kernel modules
 DISK_OPTIONS = {RAM_DISK: "BLK_DEV_RAM", SLOW_DISK: "BLK_DEV_NULL_BLK"}
+MADE_BY = "made by "  # and a name: the fact of an identity that is of this file system alone
 UUID = "6c736d65-7465-4000-8000-000000000001"  # of every image: rules of IMA name it
 
 

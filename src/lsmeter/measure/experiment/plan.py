@@ -18,7 +18,7 @@ from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Benchmark, BootId, Cell, Conditions, Image, Kernel, Problem, Setup
 from lsmeter.core.model.arch import ARCHES, MEMORY_DISK
 from lsmeter.core.model.cell import AS_IT_RUNS
-from lsmeter.core.model.filesystems import DISK_OPTIONS, FILESYSTEMS
+from lsmeter.core.model.filesystems import DISK_OPTIONS, FILESYSTEMS, MADE_BY
 from lsmeter.core.model.setup import again
 from lsmeter.core.model.suites import suite_modules
 from lsmeter.core.model.workload import disk_module
@@ -70,8 +70,8 @@ def make_plan(  # noqa: PLR0913, PLR0917
     """Lay out every cell and boot of `experiment`.
 
     catalogue is every benchmark that the probe has, or the workload that is the suite of an
-    experiment of that task; filesystems are those that the guest can make;
-    identity names further facts that change results (QEMU, probe). images are the root file
+    experiment of that task; filesystems are those that the guest can make; identity names further
+    facts that change results (QEMU, probe, what makes a file system). images are the root file
     systems at hand, by name, or why one is not; programs the digests of those that setups bring.
     lacks says why a machine that is not booted cannot be under a setup, "" where it can.
     Raises UsageError for names that nothing knows.
@@ -320,7 +320,11 @@ def _cells(
             conditions=_conditions(experiment, kernel),
             sampling=experiment.sampling_model(),
             benchmarks=tuple(item.id for item in benchmarks if item.suite == suite),
-            identity=identity,
+            identity=tuple(
+                fact
+                for fact in identity
+                if not fact[0].startswith(MADE_BY) or fact[0] == MADE_BY + filesystem
+            ),
             task=experiment.task_model(setup.name),
             image=image,
             copies=copies,
