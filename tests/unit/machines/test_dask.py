@@ -52,7 +52,7 @@ def order(run: str = "r", boot: PlannedBoot | None = None) -> Order:
 
 
 def test_an_order_has_no_path_and_every_digest() -> None:
-    text = messages.write_order(order())
+    text = messages.write_text(order())
     assert "somebody" not in text and "secret" not in text
     assert set(messages.digests_of(messages.read_order(text))) == {c * 64 for c in "abcd"}
 
@@ -65,7 +65,7 @@ def test_an_order_is_the_same_whoever_gives_it() -> None:
 def test_an_order_of_another_cell_is_refused() -> None:
     wrong = replace(order(), hash="0" * 16)
     with pytest.raises(GarbledError, match="another cell"):
-        messages.read_order(messages.write_order(wrong))
+        messages.read_order(messages.write_text(wrong))
 
 
 def test_what_came_out_of_a_guest_comes_back_as_it_was() -> None:

@@ -54,8 +54,7 @@ class Dask(Emulation, Addressed, Spreads):
         self._asked: dict[tuple[frozenset[str], str], dict[str, Facts]] = {}
         self._files: dict[str, Path] = {}
         self._disks: dict[tuple[str, int], str] = {}
-        self._cells: dict[str, Cell] = {}  # as orders have them
-        self._digests: dict[str, dict[str, str]] = {}
+        self._known: dict[str, tuple[Cell, dict[str, str]]] = {}  # by the cell's hash
         self._pool: Pool | None = None
 
     def connect(self, addresses: str, *, insecure: bool = False) -> Dask:
@@ -115,7 +114,7 @@ class Dask(Emulation, Addressed, Spreads):
     def prepare(self, cells: Iterable[Cell]) -> None:
         """Find the files that boots of these cells need."""
         for cell in cells:
-            self._given(cell)
+            self._bare(cell)
 
     @asynccontextmanager
     async def session(self, tell: Callable[[str], None]) -> AsyncIterator[None]:
@@ -150,12 +149,9 @@ class Dask(Emulation, Addressed, Spreads):
 
     def order(self, run: str, planned: PlannedBoot, limits: Limits) -> Order:
         """Return the order of a boot, and note where its files are."""
-        key = planned.cell.hash
-        if key not in self._cells:
-            messages.move_files(planned.cell, self._note)
-            self._cells[key] = messages.bare_cell(planned.cell, known_sha256)
-        bare = replace(planned, cell=self._cells[key])
-        return messages.make_order(run, bare, key, limits, self._given(planned.cell))
+        cell, given = self._bare(planned.cell)
+        bare = replace(planned, cell=cell)
+        return messages.make_order(run, bare, planned.cell.hash, limits, given)
 
     def _versions(self, plugins: Iterable[str], arches: Iterable[str]) -> dict[str, str]:
         """Return what a worker must have; the probe is sent to it."""
@@ -168,14 +164,16 @@ class Dask(Emulation, Addressed, Spreads):
         self._files[sha256 or known_sha256(path)] = path
         return path
 
-    def _given(self, cell: Cell) -> dict[str, str]:
-        """Return digests of the files that replace a worker's own, by name: read once a cell."""
+    def _bare(self, cell: Cell) -> tuple[Cell, dict[str, str]]:
+        """Return a cell as orders have it, and the files that replace a worker's own: read once."""
         key = cell.hash
-        if key not in self._digests:
-            self._digests[key] = self._find_given(cell)
-        return self._digests[key]
+        if key not in self._known:
+            messages.move_files(cell, self._note)
+            self._known[key] = messages.bare_cell(cell, known_sha256), self._given(cell)
+        return self._known[key]
 
-    def _find_given(self, cell: Cell) -> dict[str, str]:
+    def _given(self, cell: Cell) -> dict[str, str]:
+        """Return digests of the files that replace a worker's own, by name."""
         arch = ARCHES[cell.kernel.arch]
         found = {PROBE: find_probe(arch)}
         found |= {name: find_program(name, arch) for name in programs_of(cell.setup)}

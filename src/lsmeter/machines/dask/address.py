@@ -49,16 +49,14 @@ def check_address(place: str, *, insecure: bool, where: str = "--machine dask:")
     return place
 
 
-def scheduler_address(place: str) -> str:
-    """Return the address of a scheduler; of `local`, one that is started now and ends with us."""
-    local = _LOCAL.fullmatch(place)
-    return start_local(int(local["workers"] or cores())) if local else place
-
-
 @asynccontextmanager
 async def connected(place: str) -> AsyncIterator[Client]:
-    """Give a client of a scheduler; InfrastructureError where none answers."""
-    address = scheduler_address(place)
+    """Give a client of a scheduler; `local` is started now and ends with us.
+
+    InfrastructureError where none answers.
+    """
+    local = _LOCAL.fullmatch(place)
+    address = start_local(int(local["workers"] or cores())) if local else place
     _set_up()
     from distributed import Client
     from distributed.security import Security

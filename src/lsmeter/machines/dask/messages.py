@@ -8,6 +8,7 @@ that came out of the guest, compressed.
 from __future__ import annotations
 
 import hashlib
+import io
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -126,9 +127,9 @@ def make_order(
     return replace(order, run=run, key=hashlib.sha256(text).hexdigest()[:32])
 
 
-def write_order(order: Order) -> str:
-    """Return an order as text."""
-    return adapter_of(Order).dump_json(order).decode()
+def write_text(said: Order | Facts) -> str:
+    """Return an order, or what a worker says of itself, as text."""
+    return adapter_of(type(said)).dump_json(said).decode()
 
 
 def read_order(text: str) -> Order:
@@ -149,11 +150,6 @@ def digests_of(order: Order) -> tuple[str, ...]:
 
     move_files(order.boot.cell, note)
     return tuple(found)
-
-
-def write_facts(facts: Facts) -> str:
-    """Return what a worker says of itself as text."""
-    return adapter_of(Facts).dump_json(facts).decode()
 
 
 def read_facts(data: object) -> Facts:
@@ -232,16 +228,8 @@ def _parts(head: Reply, packed: bytes, limits: Mapping[str, int]) -> dict[str, b
         raise GarbledError("a reply that cannot be unpacked") from error
     if len(whole) != total:
         raise GarbledError("a reply that is cut")
-    ends = iter(whole[at : at + size] for at, size in _places(sizes))
-    return dict(zip(sizes, ends, strict=True))
-
-
-def _places(sizes: Mapping[str, int]) -> list[tuple[int, int]]:
-    found, at = [], 0
-    for size in sizes.values():
-        found.append((at, size))
-        at += size
-    return found
+    rest = io.BytesIO(whole)
+    return {name: rest.read(size) for name, size in sizes.items()}
 
 
 def _validated(kind: type[T], data: bytes) -> T:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -172,16 +173,14 @@ class Pool:
         addresses = [item.address for item in self.members.values()]
         if client is None or not addresses:
             return
+        ask = partial(client.run, on_error="ignore")
         with suppress(*_BROKEN):
             if self._orders:
                 await client.cancel([*self._orders], force=True)
-                await client.run(worker.stop, self.run, workers=addresses, on_error="ignore")
+                await ask(worker.stop, self.run, workers=addresses)
             for item in self.members.values():
                 if item.received:
-                    received = item.received
-                    await client.run(
-                        worker.forget, received, workers=[item.address], on_error="ignore"
-                    )
+                    await ask(worker.forget, item.received, workers=[item.address])
 
     async def take(self, without: Collection[str] = ()) -> Member:
         """Wait for a place on a worker, but on none of these addresses; raise if none can come."""
@@ -243,7 +242,7 @@ class Pool:
     async def _reply(self, member: Member, order: Order) -> Reply | Capture:
         future = self._there.submit(
             worker.boot,
-            messages.write_order(order),
+            messages.write_text(order),
             key=f"lsmeter-{self.run}-{next(self._numbers)}",
             workers=[member.address],
             allow_other_workers=False,
@@ -331,7 +330,7 @@ class Pool:
                     self._tell("the scheduler answers again")
                 await self._look()
             except (*_BROKEN, InfrastructureError) as error:
-                await self._gone([*self.members])
+                self._lose([*self.members])
                 if not lost:
                     self._tell(f"the scheduler is gone, and is waited for: {printable(str(error))}")
                 lost = True
@@ -339,16 +338,16 @@ class Pool:
                 seen = loop.time()
             elif loop.time() - seen > _WAIT_S:
                 what = "scheduler" if lost else "worker that can be used"
-                await self._end(f"no {what} at dask:{self._place} for {_WAIT_S / 60:.0f} min")
+                self._over = InfrastructureError(
+                    f"no {what} at dask:{self._place} for {_WAIT_S / 60:.0f} min",
+                    hint="start workers, and run this again",
+                )
+                self._serve()
             await asyncio.sleep(LOOK_S)
-
-    async def _end(self, title: str) -> None:
-        self._over = InfrastructureError(title, hint="start workers, and run this again")
-        self._serve()
 
     async def _look(self) -> None:
         there = await asyncio.wait_for(self._there.nthreads(), _ANSWER_S)
-        await self._gone([address for address in self.members if address not in there])
+        self._lose([address for address in self.members if address not in there])
         for address in {*there} - {*self.members, *self._asked}:
             self._asked[address] = asyncio.create_task(self._take_in(address))
 
@@ -368,7 +367,7 @@ class Pool:
             self.known |= dict.fromkeys(facts.known, member)
         self._serve()
 
-    async def _gone(self, addresses: Collection[str]) -> None:
+    def _lose(self, addresses: Collection[str]) -> None:
         for address in addresses:
             member = self.members.pop(address)
             member.gone.set_result(None)

@@ -8,7 +8,6 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
@@ -46,7 +45,8 @@ def keep_worker(address: str, guests: int, name: str = "") -> None:
     with scratch("worker") as folder:
         command = [*worker_command(address, guests, name), "--local-directory", str(folder)]
         while True:
-            with process.started(command, env=_environment(), to=sys.stderr) as child:
+            env = process.environment(_ENVIRONMENT)
+            with process.started(command, env=env, to=sys.stderr) as child:
                 child.wait()
             time.sleep(_AGAIN_S)
 
@@ -73,9 +73,9 @@ def start_local(workers: int) -> str:
 
 def _start(stack: ExitStack, *command: str) -> None:
     """Start a process in a session of its own, which a terminal's Ctrl-C does not reach."""
-    words = [*process.DIES_WITH_US, *command]
+    words, env = [*process.DIES_WITH_US, *command], process.environment(_ENVIRONMENT)
     quiet = subprocess.DEVNULL
-    stack.enter_context(process.started(words, env=_environment(), to=quiet, grace_s=0.5))
+    stack.enter_context(process.started(words, env=env, to=quiet, grace_s=0.5))
 
 
 def _wait_for_address(file: Path) -> str:
@@ -85,7 +85,3 @@ def _wait_for_address(file: Path) -> str:
             return str(json.loads(file.read_bytes())["address"])
         time.sleep(0.05)
     raise InfrastructureError("the scheduler of dask:local did not start", hint="try again")
-
-
-def _environment() -> Mapping[str, str]:
-    return process.environment(_ENVIRONMENT)

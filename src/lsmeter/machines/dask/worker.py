@@ -81,7 +81,7 @@ async def describe(plugins: Iterable[str], arches: Iterable[str], dask_worker: W
     known = (*_running, *replies)[:_MOST_KEPT]
     free = free_bytes(cache_dir()) >> 20
     facts = Facts(str(dask_worker.name), guests, tuple(versions.items()), why, known, free)
-    return messages.write_facts(facts)
+    return messages.write_text(facts)
 
 
 def _versions(plugins: tuple[str, ...], arches: tuple[str, ...]) -> dict[str, str]:
