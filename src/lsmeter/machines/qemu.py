@@ -238,32 +238,21 @@ async def run_guest(
     initrd and channels are handed over in memory, so that nothing is left on disk whatever happens.
     QEMU is killed when the caller is cancelled, and by the kernel when this process dies.
     """
-    if guest.plugin is None:
-        return await _run(guest, initrd, limits, on_results, units, waits)
-    with scratch("outputs") as folder:
-        guest = replace(guest, plugin=replace(guest.plugin, folder=str(folder)))
-        capture = await _run(guest, initrd, limits, on_results, units, waits)
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(scratch("outputs")) if guest.plugin else None
+        if guest.plugin:
+            guest = replace(guest, plugin=replace(guest.plugin, folder=str(folder)))
+        # At each of the guest's timers one thread of QEMU waits for the other, which a processor
+        # that both are on does a tenth faster than two.
+        counted = guest.icount_shift is not None
+        number = stack.enter_context(hold_processor()) if counted else None
+        start = partial(_start, guest, initrd, number)
+        capture = await run_child(start, limits, on_results, units, waits)
         written = {}
-        for path in folder.iterdir():
+        for path in folder.iterdir() if folder else ():
             with path.open("rb") as file:
                 written[path.name] = file.read(_MAX_OUTPUT_BYTES)
         return replace(capture, outputs=written)
-
-
-async def _run(
-    guest: Description,
-    initrd: bytes,
-    limits: Limits,
-    on_results: OnResults,
-    units: int,
-    waits: Waits | None,
-) -> Capture:
-    # At each of the guest's timers one thread of QEMU waits for the other, which a processor that
-    # both are on does a tenth faster than two.
-    counted = guest.icount_shift is not None
-    with hold_processor() if counted else contextlib.nullcontext() as number:
-        start = partial(_start, guest, initrd, number)
-        return await run_child(start, limits, on_results, units, waits)
 
 
 async def run_child(
