@@ -192,24 +192,23 @@ def _boot() -> str:
     return value_of(root() / "proc/sys/kernel/random/boot_id")
 
 
-def _read_trusted(number: int, home: Path) -> list[Change]:
-    """Read a journal that nobody holds; OSError for one that may be of somebody else's making."""
+def _read_trusted(number: int, home: Path) -> tuple[Change, ...]:
+    """Read a journal that nobody holds; OSError for one that may be of somebody else's making.
+
+    Nothing stands in one of another boot.
+    """
     if not is_own(os.fstat(number)) or not is_own(home.lstat()):
         raise PermissionError(EPERM, "others may have written it; remove it")
     fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    changes = _read(os.read(number, _MOST_BYTES))
-    if unknown := [change.path for change in changes if not change.known]:
-        raise PermissionError(EPERM, f"lsmeter never changes {unknown[0]}; remove it")
-    return changes
-
-
-def _read(data: bytes) -> list[Change]:
-    """Read a journal; nothing where it is of another boot, or was not yet written."""
     try:
-        said = adapter_of(_Journal).validate_json(data)
+        said = adapter_of(_Journal).validate_json(os.read(number, _MOST_BYTES))
     except ValueError:
-        return []
-    return list(said.changes) if said.boot == _boot() else []
+        return ()  # it was not yet written
+    if said.boot != _boot():
+        return ()
+    if unknown := [change.path for change in said.changes if not change.known]:
+        raise PermissionError(EPERM, f"lsmeter never changes {unknown[0]}; remove it")
+    return said.changes
 
 
 def _make(change: Change) -> str:

@@ -36,6 +36,7 @@ from lsmeter.machines.description import (
     in_real_time,
 )
 from lsmeter.machines.emulation import Emulation
+from lsmeter.machines.journal import value_of
 from lsmeter.machines.qemu import command_here, qemu_version
 from lsmeter.measure.experiment.plan import PlannedBoot
 from lsmeter.measure.instruments.timed import HUNG
@@ -86,7 +87,7 @@ def prove_kvm(*, fresh: bool = False, deadline_s: float = DEADLINE_S) -> Proof:
         _need_device()
         kernel = cached_kernel()
         image = kernel.image_sha256 if kernel else "no kernel"
-        subject = " ".join((_boot_id(), qemu_version(), image))
+        subject = " ".join((value_of(_BOOT_ID), qemu_version(), image))
         known = read_facts(_file(), Proof)
         if known is not None and known.is_fresh(subject, now_s) and not fresh:
             return replace(known, known=True)
@@ -111,12 +112,6 @@ def cached_kernel() -> Kernel | None:
 
 def _file() -> Path:
     return cache_dir() / "kvm.json"
-
-
-def _boot_id() -> str:
-    with contextlib.suppress(OSError):
-        return _BOOT_ID.read_text(encoding="ascii").strip()
-    return ""
 
 
 def _need_device() -> None:

@@ -155,7 +155,7 @@ def test_a_damaged_proof_is_none(qemu: Qemu, tmp_path: Path, text: str) -> None:
 
 def test_a_proof_is_of_one_boot_of_the_host(qemu: Qemu, monkeypatch: pytest.MonkeyPatch) -> None:
     prove_kvm()
-    monkeypatch.setattr(kvm, "_boot_id", lambda: "another")
+    monkeypatch.setattr(kvm, "value_of", lambda _: "another")
     assert not prove_kvm().known
 
 
