@@ -43,7 +43,7 @@ from lsmeter.core.entries import adapter_of
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines.dask import messages, worker
-from lsmeter.machines.dask.start import start_local
+from lsmeter.machines.dask.scheduler import start_local
 
 _TICKS_S = os.sysconf("SC_CLK_TCK")
 # Nobody reads its log: a pipe that is full of it would stop every worker. What each worker looks at

@@ -16,7 +16,7 @@ import pytest
 from distributed import Client
 
 from lsmeter.core import process
-from lsmeter.machines.dask.start import worker_command
+from lsmeter.machines.dask.scheduler import worker_command
 from tests.conftest import Lsmeter, Wait
 
 pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("debian_kernel")]
@@ -26,7 +26,7 @@ BOOTS = 4
 
 # What a worker does when it starts.
 GARBAGE = "worker.boot = lambda text: bytes(99)"
-OTHER = "worker.__version__ = '0.0.0'"
+OTHER = "worker.messages.__version__ = '0.0.0'"
 FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))"
 NOTED = """
 def noted(make):

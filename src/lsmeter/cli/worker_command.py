@@ -24,8 +24,7 @@ def worker(
         lsmeter worker tls://HOST:8786 --guests 8
     """
     from lsmeter.core.host import cores
-    from lsmeter.machines.dask.address import check_address
-    from lsmeter.machines.dask.start import keep_worker
+    from lsmeter.machines.dask.scheduler import check_address, keep_worker
     from lsmeter.machines.qemu import qemu_version
 
     address = check_address(scheduler, insecure=insecure, where="")

@@ -23,9 +23,9 @@ from lsmeter.core.model.arch import ARM64, X86_64, BootProtocol
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.machines import find_machine
 from lsmeter.machines.dask import Dask, messages
-from lsmeter.machines.dask.address import check_address
 from lsmeter.machines.dask.messages import Facts, GarbledError, Order, Reply
 from lsmeter.machines.dask.pool import LostError, Member, Pool, why_unfit
+from lsmeter.machines.dask.scheduler import check_address
 from lsmeter.machines.dask.store import LacksError, Store
 from lsmeter.machines.emulation import Emulation
 from lsmeter.measure.experiment.plan import PlannedBoot
@@ -224,7 +224,7 @@ def test_without_dask_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatc
     assert "lsmeter[dask]" in wrong.value.hint
 
 
-def without_qemu(*_: object) -> dict[str, str]:
+def without_qemu(*_: object, **_plugins: object) -> dict[str, str]:
     raise InfrastructureError("no QEMU")
 
 
@@ -249,8 +249,13 @@ def test_doctor_says_of_each_worker_what_differs(monkeypatch: pytest.MonkeyPatch
 
 def test_versions_of_another_architecture_have_its_name() -> None:
     said = {"qemu": "9.2", "probe": "p", "start": "s"}
-    assert messages.name_versions(X86_64, said) == {"qemu": "9.2", "start": "s"}
-    assert messages.name_versions(ARM64, said) == {"arm64 qemu": "9.2", "arm64 start": "s"}
+    assert messages.name_versions([X86_64, ARM64], lambda _: said) == {
+        "lsmeter": __version__,
+        "qemu": "9.2",
+        "start": "s",
+        "arm64 qemu": "9.2",
+        "arm64 start": "s",
+    }
 
 
 def test_doctor_asks_workers_only_where_there_are_some() -> None:

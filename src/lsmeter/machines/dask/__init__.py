@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from lsmeter import __version__
 from lsmeter.core.errors import InfrastructureError, LsmeterError, UsageError
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Cell
@@ -27,9 +27,9 @@ from lsmeter.guest.given import DISK, PROBE, TREE
 from lsmeter.guest.probe import find_probe, find_program
 from lsmeter.machines import Addressed, Machine, OnResults, Spreads
 from lsmeter.machines.dask import messages
-from lsmeter.machines.dask.address import FORM, check_address, connected
 from lsmeter.machines.dask.messages import Facts, Order
 from lsmeter.machines.dask.pool import DroppedError, LostError, Member, Pool, label, look, why_unfit
+from lsmeter.machines.dask.scheduler import FORM, check_address, connected
 from lsmeter.machines.emulation import MACHINE as EMULATION
 from lsmeter.machines.emulation import Emulation
 from lsmeter.measure.experiment.plan import PlannedBoot, programs_of
@@ -104,8 +104,7 @@ class Dask(Emulation, Addressed, Spreads):
             )
         versions = dict(fit.most_common(1)[0][0])
         with suppress(LsmeterError):
-            own = messages.name_versions(arch, EMULATION.identity_of(arch, plugins))
-            own["lsmeter"] = __version__
+            own = messages.name_versions([arch], partial(EMULATION.identity_of, plugins=plugins))
             versions = next((item for item in map(dict, fit) if item == own), versions)
         versions.pop("lsmeter")
         bare = {name.removeprefix(f"{arch.name} "): text for name, text in versions.items()}
@@ -155,10 +154,8 @@ class Dask(Emulation, Addressed, Spreads):
 
     def _versions(self, plugins: Iterable[str], arches: Iterable[str]) -> dict[str, str]:
         """Return what a worker must have; the probe is sent to it."""
-        found = {"lsmeter": __version__}
-        for arch in map(ARCHES.__getitem__, {*arches}):
-            found |= messages.name_versions(arch, self.identity_of(arch, plugins))
-        return found
+        known = [ARCHES[name] for name in {*arches}]
+        return messages.name_versions(known, partial(self.identity_of, plugins=plugins))
 
     def _note(self, path: Path, sha256: str) -> Path:
         self._files[sha256 or known_sha256(path)] = path

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -85,10 +85,15 @@ class Reply:
     sizes: tuple[tuple[str, int], ...] = ()
 
 
-def name_versions(arch: Arch, identity: Mapping[str, str]) -> dict[str, str]:
-    """Name what decides counts of an architecture, but the probe, which is sent."""
-    before = "" if arch is X86_64 else f"{arch.name} "
-    return {f"{before}{name}": text for name, text in identity.items() if name != "probe"}
+def name_versions(
+    arches: Iterable[Arch], identify: Callable[[Arch], Mapping[str, str]]
+) -> dict[str, str]:
+    """Name what decides counts of these architectures, but the probe, which is sent."""
+    found = {"lsmeter": __version__}
+    for arch in arches:
+        before, known = "" if arch is X86_64 else f"{arch.name} ", identify(arch)
+        found |= {f"{before}{name}": text for name, text in known.items() if name != "probe"}
+    return found
 
 
 def move_files(cell: Cell, move: Callable[[Path, str], Path]) -> Cell:

@@ -27,8 +27,8 @@ from lsmeter.core.printable import printable
 from lsmeter.core.storage import prove, reading
 from lsmeter.guest.capture import Capture
 from lsmeter.machines.dask import messages, worker
-from lsmeter.machines.dask.address import connected
 from lsmeter.machines.dask.messages import Facts, GarbledError, Order, Reply
+from lsmeter.machines.dask.scheduler import connected
 
 if TYPE_CHECKING:
     from distributed import Client, Future

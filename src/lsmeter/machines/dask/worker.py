@@ -14,16 +14,16 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import zstandard
 
-from lsmeter import __version__
 from lsmeter.core.errors import LsmeterError
 from lsmeter.core.host import free_bytes
-from lsmeter.core.model.arch import ARCHES
+from lsmeter.core.model.arch import ARCHES, Arch
 from lsmeter.core.storage import cache_dir, make_dir, write_atomic
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.capture import Capture, Ending
@@ -74,7 +74,8 @@ async def describe(plugins: Iterable[str], arches: Iterable[str], dask_worker: W
     versions: dict[str, str] = {}
     why = "" if guests else f"it has no resource '{RESOURCE}': start it with --resources guest=N"
     try:
-        versions = await asyncio.to_thread(_versions, tuple(plugins), tuple(arches))
+        wanted = [ARCHES[name] for name in arches]
+        versions = await asyncio.to_thread(_versions, tuple(plugins), wanted)
     except LsmeterError as error:
         why = f"{error.title}; {error.hint}".strip("; ")
     replies = [path.name for path in _kept("").glob("*") if _KEY.fullmatch(path.name)]
@@ -84,14 +85,11 @@ async def describe(plugins: Iterable[str], arches: Iterable[str], dask_worker: W
     return messages.write_text(facts)
 
 
-def _versions(plugins: tuple[str, ...], arches: tuple[str, ...]) -> dict[str, str]:
+def _versions(plugins: tuple[str, ...], arches: list[Arch]) -> dict[str, str]:
     """Return what decides counts, but the probe, which is sent; plugins are compiled here."""
-    found = {"lsmeter": __version__}
-    for arch in map(ARCHES.__getitem__, arches):
-        for name in plugins:
-            build_plugin(name, qemu_version(arch))
-        found |= messages.name_versions(arch, MACHINE.identity_of(arch, plugins))
-    return found
+    for arch, name in product(arches, plugins):
+        build_plugin(name, qemu_version(arch))
+    return messages.name_versions(arches, partial(MACHINE.identity_of, plugins=plugins))
 
 
 def put(run: str, sha256: str, offset: int, total_bytes: int, data: bytes) -> str:
