@@ -105,9 +105,9 @@ class Pair(Machine, Addressed, HasHosts):
     @cached_property
     def _kernel(self) -> Kernel:
         server, client = self._links
-        kernels = [kernel_of(link.address.name, look(link)) for link in (server, client)]
-        name = f"{server.address.name} from {client.address.name}"
-        return replace(kernels[0], name=name, image_sha256=kernels[0].image_sha256)
+        kernel = kernel_of(server.address.name, look(server))
+        look(client)  # it has to answer as well
+        return replace(kernel, name=f"{server.address.name} from {client.address.name}")
 
     def kernels(self) -> tuple[Kernel, ...]:
         """Return the server's kernel, named by both hosts."""
