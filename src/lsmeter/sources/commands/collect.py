@@ -20,7 +20,7 @@ from lsmeter.sources.commands.elf import MAGIC, ForeignElfError, read_needs
 from lsmeter.sources.commands.tree import MOST_BYTES, Entry, Tree, read_tar
 
 _DIRECTORIES = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
-_CONF = "/etc/ld.so.conf"
+_CONF, _CACHE = "/etc/ld.so.conf", "/etc/ld.so.cache"
 _MOST_CONFS = 100
 _MOST_SCRIPTS = 4  # interpreters that are scripts themselves, as in the kernel
 _TEMPORARY = "tmp"  # of the guest
@@ -59,13 +59,13 @@ class Collector:
                 hint="a script begins with #! and its interpreter",
             )
 
-    def add_path(self, path: str, where: str = "--with") -> None:
+    def add_path(self, path: str) -> None:
         """Add a file or a directory with all below it, and the libraries of its ELF files."""
         try:
             for name in self.tree.add_below(path):
                 self._needs_if_elf(name)
         except OSError as error:
-            raise UsageError(f"{where} {printable(path)}: {error.strerror}") from error
+            raise UsageError(f"--with {printable(path)}: {error.strerror}") from error
 
     def _needs_if_elf(self, path: str) -> None:
         entry = self.tree.entries.get(path)
@@ -120,7 +120,8 @@ class Collector:
             return
         if needs.loader:
             self._needs_of(needs.loader)
-            self._add_if_there("/etc/ld.so.cache")
+            if self.tree.has_file(_CACHE):
+                self.tree.add(_CACHE)
         origin = posixpath.dirname(real)
         own = (re.sub(r"\$\{?ORIGIN\}?", lambda _: origin, item) for item in needs.first)
         where = (*own, *first)
@@ -154,10 +155,6 @@ class Collector:
         except ForeignElfError:
             return False
         return True
-
-    def _add_if_there(self, path: str) -> None:
-        if self.tree.has_file(path):
-            self.tree.add(path)
 
 
 def find(tree: Tree, name: str, path: str, directory: str) -> str:

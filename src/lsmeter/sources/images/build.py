@@ -133,7 +133,8 @@ def add_image(source: Path, name: str) -> BuiltImage:
         with new_entry(IMAGES.home / f"{name}-adding") as partial:
             image = partial / FILE
             if source.is_dir():
-                ext4.make_ext4(source, image, _size_mib(source))
+                used_kib = int(process.output(["du", "-sk", "--", str(source)]).split()[0])
+                ext4.make_ext4(source, image, used_kib * 5 // 4 // 1024 + _SPARE_MIB)
             else:
                 process.output(["cp", "--sparse=always", "--", str(source), str(image)])
             facts = describe(image, name, f"{_ADDED}{source.absolute()}", began)
@@ -154,11 +155,6 @@ def _check_name(name: str) -> None:
         raise UsageError(
             f"'{name}' is the name of an image of lsmeter's own", hint="take another: --name"
         )
-
-
-def _size_mib(tree: Path) -> int:
-    used = process.output(["du", "-sk", "--", str(tree)]).split()[0]
-    return int(used) * 5 // 4 // 1024 + _SPARE_MIB
 
 
 def build_image(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +13,8 @@ from lsmeter.cli.names import offer
 from lsmeter.cli.options import argument, declared
 from lsmeter.cli.show import deliver, listed, show
 from lsmeter.core.model.arch import Arch, arch_of_host, find_arch
-from lsmeter.tables.model import Column, Document, Kind, Shown, Table, Value, columns
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import Document, Kind, Shown
 
 if TYPE_CHECKING:
     from lsmeter.sources.images.build import BuiltImage
@@ -91,34 +92,24 @@ def list_images() -> None:
 
 def images_document(images: Sequence[BuiltImage], definitions: Mapping[str, str]) -> Document:
     """Make the list of images; definitions: name and title of those that can be built; pure."""
-    heads = (
-        *columns(Kind.NAME, "name", "identity", "arch"),
-        Column("used_mib", "MiB"),
-        Column("labelled_files", "labelled"),
-        Column("build_s", "built in s"),
-        *columns(Kind.PROSE, "title"),
+    fields = (
+        named("name"),
+        named("identity", lambda image: Shown(image.identity, image.identity[:12])),
+        named("arch"),
+        Field("used_mib", "MiB", lambda image: image.used_bytes >> 20),
+        Field("labelled_files", "labelled", "labelled"),
+        Field("build_s", "built in s", lambda image: Shown(image.build_s, f"{image.build_s:.0f}")),
+        Field("title", "title", kind=Kind.PROSE),
     )
-    rows: list[tuple[Value, ...]] = [
-        (
-            image.name,
-            Shown(image.identity, image.identity[:12]),
-            image.arch,
-            image.used_bytes >> 20,
-            image.labelled,
-            Shown(image.build_s, f"{image.build_s:.0f}"),
-            image.title,
-        )
-        for image in images
-    ]
-    built = {image.name for image in images}
-    missing = Shown(None, "(not built)")
-    rows += [
+    table = tabled("images", "", fields, images)
+    built, missing = {image.name for image in images}, Shown(None, "(not built)")
+    others = (
         (name, missing, None, None, None, None, title)
         for name, title in definitions.items()
         if name not in built
-    ]
+    )
     data = {"images": [{**asdict(image), "path": str(image.file)} for image in images]}
-    table = Table("images", "", heads, tuple(rows))
+    table = replace(table, rows=(*table.rows, *others))
     return listed("lsmeter-image-list", "Images", table, data=data)
 
 

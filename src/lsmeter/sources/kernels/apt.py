@@ -359,13 +359,8 @@ def debian_sources(machine: Iterable[Source]) -> tuple[Source, ...]:
             fields |= {name: source[name] for name in _CARRIED if name in source}
             if fields not in found:  # deb and deb-src of the same
                 found.append(fields)
-    official = [source for source in found if _signed_by_debian(source)]
+    official = [s for s in found if not (key := s.get("Signed-By")) or "debian-archive" in key]
     return tuple(official or found)
-
-
-def _signed_by_debian(source: Source) -> bool:
-    signed_by = source.get("Signed-By", "")
-    return not signed_by or "debian-archive" in signed_by
 
 
 def packages_of(

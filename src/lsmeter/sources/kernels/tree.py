@@ -88,7 +88,8 @@ def needed_modules(
     tree: KernelTree, wanted: tuple[str, ...], into: Path
 ) -> dict[Path, tuple[str, ...]]:
     """Unpack what `wanted` needs; return the files to load, in order, with what each needs."""
-    builtin = parse_modules_builtin(read_text(tree.modules_builtin))
+    lines = read_text(tree.modules_builtin).splitlines()
+    builtin = frozenset(filter(None, (module_name(line.strip()) for line in lines)))
     contents: dict[str, bytes] = {}
 
     def info(name: str) -> ModuleInfo:
@@ -151,12 +152,6 @@ def module_name(path: str) -> str | None:
 def canonical(name: str) -> str:
     """Return a module's name as the kernel writes it, with underscores."""
     return name.replace("-", "_")
-
-
-def parse_modules_builtin(text: str) -> frozenset[str]:
-    """Read modules.builtin: the names of all modules that are part of the image."""
-    names = (module_name(line.strip()) for line in text.splitlines())
-    return frozenset(name for name in names if name)
 
 
 def read_modinfo(content: bytes) -> ModuleInfo:

@@ -162,6 +162,7 @@ def _build(recipe: Recipe, name: str, progress: Progress) -> None:
     except BuildError as error:
         error.log_path = error.log_path or slot.log
         raise
+    said = vmlinux.prepare(image, slot.home / "unpacked").release
     made, without = make_policy(slot, config)
     files = {"System.map": slot.objects / "System.map", "config": slot.objects / ".config"}
     compiler = recipe.toolchain[0]
@@ -171,7 +172,7 @@ def _build(recipe: Recipe, name: str, progress: Progress) -> None:
     facts = store.BuiltKernel(
         name=name,
         identity=recipe.identity,
-        release=_release(recipe, image),
+        release=said or kernel_release(recipe.source.path),
         origin=f"built from {recipe.source.origin}, {'+'.join(fragments)}{added}, {compiler}",
         fragments=fragments,
         with_lsm=lsms,
@@ -195,11 +196,6 @@ def _bootable(slot: Slot) -> Path:
     image = slot.home / "vmlinux"
     process.output(["objcopy", "--strip-debug", str(slot.product), str(image)])
     return image
-
-
-def _release(recipe: Recipe, image: Path) -> str:
-    said = vmlinux.prepare(image, recipe.slot.home / "unpacked").release
-    return said or kernel_release(recipe.source.path)
 
 
 def _compile(recipe: Recipe, name: str, progress: Progress) -> Mapping[str, str]:

@@ -29,7 +29,7 @@ _QUOTED = re.compile(r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')\s*(?:if\s+(.*))?
 _SELECT = re.compile(r"([A-Za-z0-9_]+)(?:\s+if\s+(.*))?")
 _COMMENT = re.compile(r"((?:\"[^\"]*\"?|'[^']*'?|[^\"'#])*+)#.*")
 _WORD = r"\$\((?:[^()]|\([^()]*\))*\)|\"[^\"]*\"|'[^']*'|[A-Za-z0-9_.\-]+"
-_TOKEN = re.compile(rf"\s*({_WORD}|&&|\|\||!=|<=|>=|[!=<>()])")
+_TOKEN = re.compile(rf"({_WORD}|&&|\|\||!=|<=|>=|[!=<>()])|\S.*", re.DOTALL)
 _COMPARED = re.compile(rf"({_WORD})(?:\s*(!=|<=|>=|[=<>])\s*({_WORD}))?")
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": operators.eq,
@@ -58,15 +58,8 @@ class Value(IntEnum):
 
 
 def _tokens(text: str) -> list[str]:
-    found: list[str] = []
-    at = 0
-    while at < len(text.rstrip()):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            return [*found, "$(unreadable)"]
-        found.append(match[1])
-        at = match.end()
-    return found
+    """Return the words and operators of a condition; a rest that has none is one word."""
+    return [word or "$(unreadable)" for word in _TOKEN.findall(text)]
 
 
 def evaluate(condition: str, config: Mapping[str, str]) -> Value:

@@ -123,13 +123,11 @@ class DebianSource(KernelSource):
         ]
         return tuple(found)
 
-    def offered(self, series: str, request: Request = ANY) -> tuple[str, ...]:
+    def offered(self, series: str) -> tuple[str, ...]:
         """Return what the archive has, up to the series; InfrastructureError if it is not there."""
         found: dict[str, None] = {}
-        for state, _ in apt.states(request.progress):
-            found |= dict.fromkeys(
-                f"debian:{_series(item.version)}" for item in _images(state, X86_64)
-            )
+        for offers in _offers(ANY, X86_64):
+            found |= dict.fromkeys(f"debian:{_series(offer.image.version)}" for offer in offers)
             if f"debian:{series}" in found:
                 break
         return tuple(found)
