@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import os
+import random
 import stat
 import subprocess
 import tarfile
@@ -125,6 +126,21 @@ def test_damaged_headers_never_raise_anything_else() -> None:
             read_needs(bytes(data), X86_64)
         except ForeignElfError:
             continue
+
+
+@pytest.mark.parametrize(("kind", "at"), [("xz", 0.5), ("gz", 0.3), ("bz2", 0.5)])
+def test_a_damaged_archive_is_refused(tmp_path: Path, kind: str, at: float) -> None:
+    path = tmp_path / f"root.tar.{kind}"
+    with tarfile.open(path, f"w:{kind}") as archive:  # type: ignore[call-overload]
+        item = tarfile.TarInfo("file")
+        item.size = 300_000
+        archive.addfile(item, io.BytesIO(random.Random(1).randbytes(item.size)))
+    data = bytearray(path.read_bytes())
+    middle = int(len(data) * at)
+    data[middle : middle + 64] = bytes(64)
+    path.write_bytes(data)
+    with pytest.raises(UsageError, match="no tar archive that can be read"):
+        make_tree(path)
 
 
 def test_links_stay_links_and_loops_end(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lsmeter.core.archives import BoundedMember
+from lsmeter.core.archives import BROKEN, BoundedMember, check_end, is_of_disk
 from lsmeter.core.errors import UsageError
 from lsmeter.core.inputs import open_file
 
@@ -167,10 +167,12 @@ def read_tar(path: Path) -> Tree:
                 name = posixpath.normpath(f"/{item.name}")
                 if name != "/" and not name.startswith(tuple(f"{at}/" for at in _GIVEN)):
                     _take(tree, archive, item, name)
-    except OSError as error:
-        raise UsageError(f"--root {path}: cannot read it: {error.strerror}") from error
-    except (tarfile.TarError, EOFError) as error:
-        raise UsageError(f"--root {path}: no tar archive that can be read") from error
+            check_end(archive)
+    except BROKEN as error:
+        said = "no tar archive that can be read"
+        if isinstance(error, OSError) and is_of_disk(error):
+            said = f"cannot read it: {error.strerror}"
+        raise UsageError(f"--root {path}: {said}") from error
     return tree
 
 

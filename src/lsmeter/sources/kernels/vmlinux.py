@@ -30,6 +30,7 @@ from typing import BinaryIO
 import lz4.block
 import zstandard
 
+from lsmeter.core.archives import is_of_disk
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import BootProtocol
 from lsmeter.core.model.arch import ARM64, X86_64, Arch
@@ -96,8 +97,8 @@ def unpack(packing: str, source: BinaryIO, sink: BinaryIO, *, limit_bytes: int) 
                 raise DamagedError(f"unpacks to more than {limit_bytes >> 20} MiB")
             sink.write(piece)
     except (*_ERRORS, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # the disk's fault; bz2 and gzip raise it without a number
+        if is_of_disk(error):
+            raise
         raise DamagedError(f"damaged {packing} data: {error}") from error
     return written
 

@@ -8,17 +8,14 @@ read. What was fetched or unpacked lives in the cache, each under its own identi
 from __future__ import annotations
 
 import hashlib
-import lzma
 import os
 import re
 import tarfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
 
 from lsmeter.core import process
-from lsmeter.core.archives import BoundedMember
+from lsmeter.core.archives import BROKEN, BoundedMember, check_end, is_of_disk
 from lsmeter.core.entries import new_entry
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model.arch import ARCHES
@@ -259,25 +256,15 @@ def _extract(tarball: Path, target: Path, progress: Progress) -> None:
                     archive.extract(stripped, target, filter="data")
                 if number % 500 == 0:
                     show(raw.tell())
-            _check_end(cast("IO[bytes]", archive.fileobj))
-    except (tarfile.TarError, EOFError, ValueError, lzma.LZMAError, zlib.error, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # the disk's fault; bz2 and gzip raise it without a number
+            check_end(archive)
+    except BROKEN as error:
+        if is_of_disk(error):
+            raise
         raise InfrastructureError(
             f"cannot unpack {tarball}: {error or 'it is damaged'}",
             hint="fetch it again; it may be cut short",
         ) from error
     kernel_release(target)
-
-
-def _check_end(rest: IO[bytes]) -> None:
-    """Read on where the last member ended, as tarfile saw it: that may be damage.
-
-    What packs the archive checks its sum only there.
-    """
-    while data := rest.read(1 << 20):
-        if data.strip(b"\0"):
-            raise ValueError("it is damaged")
 
 
 def _below_top(name: str) -> str:
