@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import random
@@ -15,6 +16,7 @@ import pytest
 
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model.arch import ARM64, X86_64, Arch
+from lsmeter.sources.commands import collect
 from lsmeter.sources.commands.collect import Collector, find, make_tree
 from lsmeter.sources.commands.elf import ForeignElfError, read_needs
 from lsmeter.sources.commands.tree import Entry, Tree
@@ -126,6 +128,35 @@ def test_damaged_headers_never_raise_anything_else() -> None:
             read_needs(bytes(data), X86_64)
         except ForeignElfError:
             continue
+
+
+@pytest.mark.parametrize(("arch", "hint"), [(X86_64, "--with FILE"), (ARM64, "--root")])
+def test_a_program_whose_loader_is_nowhere_is_refused(
+    tmp_path: Path, arch: Arch, hint: str
+) -> None:
+    program = compiled(tmp_path, "int main(void) { return 0; }", "-Wl,--dynamic-linker=/no/ld.so")
+    data = bytearray(program.read_bytes())
+    data[18:20] = {X86_64: 62, ARM64: 183}[arch].to_bytes(2, "little")
+    program.write_bytes(data)
+    with pytest.raises(UsageError, match=r"needs /no/ld\.so, which is nowhere here") as error:
+        packed(str(program), arch=arch)
+    assert hint in error.value.hint
+    tree = Tree()
+    Collector(tree, arch).add_path(str(tmp_path))  # among other files it is one more
+    assert str(program) in tree.entries
+
+
+def test_a_library_that_may_not_be_read_is_no_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    program = compiled(tmp_path, "int main(void) { return 0; }")
+    needs = read_needs(program.read_bytes(), X86_64)
+    monkeypatch.setattr(collect, "read_file", refused)
+    with pytest.raises(UsageError, match=f"needs {needs.loader}, which is nowhere here"):
+        packed(str(program))
 
 
 @pytest.mark.parametrize(("kind", "at"), [("xz", 0.5), ("gz", 0.3), ("bz2", 0.5)])

@@ -31,6 +31,7 @@ _ACCOUNTS = {
     "/etc/group": "root:x:0:\n",
     "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
+_ADD = "install it, or add it: --with FILE"
 _FOREIGN = "give a root file system of {} that has it: --root DIRECTORY|TAR"
 _PYTHON = re.compile(r"python3\.[0-9]{1,3}")
 # Of an interpreter's own library, what no program needs.
@@ -119,14 +120,23 @@ class Collector:
                 ) from error
             return
         if needs.loader:
-            self._needs_of(needs.loader)
-            if self.tree.has_file(_CACHE):
-                self.tree.add(_CACHE)
+            self._loader(needs.loader, real, strict=strict)
         origin = posixpath.dirname(real)
         own = (re.sub(r"\$\{?ORIGIN\}?", lambda _: origin, item) for item in needs.first)
         where = (*own, *first)
         for name in needs.libraries:
             self._library(name, (*where, *self._search), real, strict=strict, first=where)
+
+    def _loader(self, path: str, of: str, *, strict: bool) -> None:
+        if self._fits(path):
+            self._needs_of(path)
+            if self.tree.has_file(_CACHE):
+                self.tree.add(_CACHE)
+        elif strict:
+            raise UsageError(
+                f"exec: {printable(of)} needs {printable(path)}, which is nowhere here",
+                hint=_ADD if self.arch.is_host else _FOREIGN.format(self.arch.name),
+            )
 
     def _library(
         self, name: str, places: Sequence[str], of: str, *, strict: bool, first: tuple[str, ...]
@@ -138,21 +148,20 @@ class Collector:
                 return
         if strict:
             raise UsageError(
-                f"exec: {printable(of)} needs {printable(name)}, which is nowhere here",
-                hint="install it, or add it: --with FILE",
+                f"exec: {printable(of)} needs {printable(name)}, which is nowhere here", hint=_ADD
             )
 
     def _fits(self, path: str) -> bool:
         """Tell whether a library is there, and for guests: one of another machine is passed by."""
         if not path.startswith("/") or not self.tree.has_file(path):
             return False
-        if self.tree.closed:
-            data = self.tree.entries[self.tree.add(path)].data
-        else:
-            data = read_file(Path(path), MOST_BYTES, "a library")
         try:
+            if self.tree.closed:
+                data = self.tree.entries[self.tree.add(path)].data
+            else:
+                data = read_file(Path(path), MOST_BYTES, "a library")
             read_needs(data, self.arch)
-        except ForeignElfError:
+        except (ForeignElfError, OSError):  # the loader passes by what it may not read, too
             return False
         return True
 
