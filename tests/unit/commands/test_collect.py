@@ -16,7 +16,6 @@ import pytest
 
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model.arch import ARM64, X86_64, Arch
-from lsmeter.sources.commands import collect
 from lsmeter.sources.commands.collect import Collector, find, make_tree
 from lsmeter.sources.commands.elf import ForeignElfError, read_needs
 from lsmeter.sources.commands.tree import Entry, Tree
@@ -154,7 +153,7 @@ def test_a_library_that_may_not_be_read_is_no_library(
 
     program = compiled(tmp_path, "int main(void) { return 0; }")
     needs = read_needs(program.read_bytes(), X86_64)
-    monkeypatch.setattr(collect, "read_file", refused)
+    monkeypatch.setattr("lsmeter.sources.commands.tree.read_file", refused)
     with pytest.raises(UsageError, match=f"needs {needs.loader}, which is nowhere here"):
         packed(str(program))
 
@@ -225,6 +224,28 @@ def test_a_tar_has_its_own_files_and_none_of_this_machine(tmp_path: Path) -> Non
     (tmp_path / "text").write_text("x" * 2000)
     with pytest.raises(UsageError, match="no tar archive"):
         make_tree(tmp_path / "text")
+
+
+@pytest.mark.parametrize("kind", ["directory", "tar"])
+def test_a_root_says_itself_where_its_libraries_are(tmp_path: Path, kind: str) -> None:
+    root = tmp_path / "root"
+    (root / "etc/ld.so.conf.d").mkdir(parents=True)
+    (root / "opt").mkdir()
+    compiled(tmp_path, "int one(void) { return 1; }", "-shared", "-fPIC", name="libone.so")
+    words = ("-L.", "-lone", "-nostdlib", "-Wl,--dynamic-linker=/opt/libone.so")
+    compiled(tmp_path, "int one(void); void _start(void) { one(); }", *words).rename(root / "own")
+    (tmp_path / "libone.so").rename(root / "opt/libone.so")
+    # Neither file of this machine has a part in it, nor what is no file or no pattern.
+    (root / "etc/ld.so.conf").symlink_to("/etc/conf")
+    (root / "etc/conf").write_text("include\ninclude /\ninclude /etc/ld.so.conf.d/*.conf\n")
+    (root / "etc/ld.so.conf.d/one.conf").write_text("/opt\n")
+    os.mkfifo(root / "etc/ld.so.conf.d/two.conf")
+    given = root
+    if kind == "tar":
+        given = tmp_path / "root.tar"
+        with tarfile.open(given, "w") as archive:
+            archive.add(root, "/")
+    assert "/opt/libone.so" in packed("/own", make_tree(given)).entries
 
 
 def test_a_directory_as_root_is_all_there_is(tmp_path: Path) -> None:

@@ -13,11 +13,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from lsmeter.core.errors import UsageError
-from lsmeter.core.inputs import read_file
 from lsmeter.core.model.arch import Arch
 from lsmeter.core.printable import printable
 from lsmeter.sources.commands.elf import MAGIC, ForeignElfError, read_needs
-from lsmeter.sources.commands.tree import MOST_BYTES, Entry, Tree, read_tar
+from lsmeter.sources.commands.tree import Entry, Tree, read_tar
 
 _DIRECTORIES = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
 _CONF, _CACHE = "/etc/ld.so.conf", "/etc/ld.so.cache"
@@ -156,11 +155,7 @@ class Collector:
         if not path.startswith("/") or not self.tree.has_file(path):
             return False
         try:
-            if self.tree.closed:
-                data = self.tree.entries[self.tree.add(path)].data
-            else:
-                data = read_file(Path(path), MOST_BYTES, "a library")
-            read_needs(data, self.arch)
+            read_needs(self.tree.content(path), self.arch)
         except (ForeignElfError, OSError):  # the loader passes by what it may not read, too
             return False
         return True
@@ -199,16 +194,16 @@ def make_tree(root: Path | None) -> Tree:
 
 def _configured(tree: Tree) -> Iterator[str]:
     """Give the directories that the loader's configuration names."""
-    todo, seen = [Path(tree.root + _CONF)], 0
+    todo, seen = [_CONF], 0
     while todo and seen < _MOST_CONFS:
-        file, seen = todo.pop(0), seen + 1
+        path, seen = todo.pop(0), seen + 1
         try:
-            lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
+            lines = tree.content(path).decode(errors="replace").splitlines()
+        except (OSError, UsageError):
             continue
         for line in (line.partition("#")[0].strip() for line in lines):
             if line.startswith("include"):
-                pattern = line.removeprefix("include").strip()
-                todo += sorted(Path(tree.root + "/").glob(pattern.lstrip("/")))
+                pattern = posixpath.join("/", line.removeprefix("include").strip())
+                todo += tree.matching(pattern) if pattern.strip("/") else []
             elif line.startswith("/"):
                 yield line

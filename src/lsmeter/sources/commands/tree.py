@@ -13,11 +13,11 @@ import stat
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from lsmeter.core.archives import BROKEN, BoundedMember, check_end, is_of_disk
 from lsmeter.core.errors import UsageError
-from lsmeter.core.inputs import open_file
+from lsmeter.core.inputs import open_file, read_file
 
 MOST_FILES = 100_000
 MOST_BYTES = 512 << 20
@@ -43,14 +43,14 @@ class Tree:
     closed: bool = False  # it has all its files: none is looked for on this machine
     entries: dict[str, Entry] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
-    bytes: int = 0
+    held_bytes: int = 0
 
     def put(self, path: str, entry: Entry) -> None:
         """Add an entry, unless it is there."""
         if path in self.entries or path == "/":
             return
-        self.bytes += len(entry.data)
-        if len(self.entries) >= MOST_FILES or self.bytes > MOST_BYTES:
+        self.held_bytes += len(entry.data)
+        if len(self.entries) >= MOST_FILES or self.held_bytes > MOST_BYTES:
             raise UsageError(
                 f"exec: its files are more than {MOST_FILES} or {MOST_BYTES >> 20} MiB",
                 hint=_HINT,
@@ -66,11 +66,27 @@ class Tree:
     def has_file(self, path: str) -> bool:
         """Tell whether a file is there, in the tree or to be added."""
         if not self.closed:
-            return Path(self.root + path).is_file()
+            return Path(path).is_file()
         try:
-            return stat.S_ISREG(self.entries[self.add(path)].mode)
-        except (OSError, KeyError, UsageError):
+            self.content(path)
+        except (OSError, UsageError):
             return False
+        return True
+
+    def content(self, path: str) -> bytes:
+        """Return what is in a file, in the tree or to be added; OSError where there is none."""
+        if not self.closed:
+            return read_file(Path(path), MOST_BYTES, "a library")
+        entry = self.entries.get(self.add(path))
+        if entry is None or not stat.S_ISREG(entry.mode):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return entry.data
+
+    def matching(self, pattern: str) -> list[str]:
+        """Return the paths that an absolute pattern fits."""
+        if self.closed:
+            return sorted(path for path in self.entries if PurePosixPath(path).match(pattern))
+        return sorted(map(str, Path("/").glob(pattern.strip("/"))))
 
     def add(self, path: str) -> str:
         """Add what a path names with the links on the way; return the path without links.
@@ -119,7 +135,7 @@ class Tree:
         if not stat.S_ISREG(status.st_mode):
             self.skipped.append(path)
             return None
-        if self.bytes + status.st_size > MOST_BYTES:
+        if self.held_bytes + status.st_size > MOST_BYTES:
             raise UsageError(f"exec: {place}: more than {MOST_BYTES >> 20} MiB", hint=_HINT)
         with open_file(Path(place)) as file:
             return Entry(stat.S_IFREG | stat.S_IMODE(status.st_mode), file.read(), mtime_s)
@@ -188,7 +204,7 @@ def _take(tree: Tree, archive: tarfile.TarFile, item: tarfile.TarInfo, name: str
         if known is not None:
             tree.put(name, known)
     elif item.isreg():
-        if tree.bytes + item.size > MOST_BYTES:
+        if tree.held_bytes + item.size > MOST_BYTES:
             raise UsageError(f"--root: more than {MOST_BYTES >> 20} MiB", hint=_HINT)
         file = archive.extractfile(item)
         data = file.read() if file else b""
