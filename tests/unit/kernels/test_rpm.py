@@ -182,6 +182,15 @@ def test_an_address_that_anybody_could_answer_is_refused(place: str) -> None:
         resolve(f"rpm:{place}")
 
 
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [("https://[::1", "Invalid IPv6 URL"), ("{home}#**", "no package kernel-core-**.*.rpm")],
+)
+def test_a_place_that_cannot_be_is_refused(tmp_path: Path, place: str, said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        resolve(f"rpm:{place.format(home=tmp_path)}")
+
+
 def test_a_cut_package_is_named(packages: Path) -> None:
     path = packages / "kernel-core-6.12.0-0.fc43.x86_64.rpm"
     path.write_bytes(path.read_bytes()[:-400])

@@ -45,7 +45,11 @@ class RpmSource(KernelSource):
         place, _, version = spec.removeprefix("rpm:").partition("#")
         if not place:
             raise UsageError(f"kernel {spec} names no directory", hint=f"as {self.examples[0]}")
-        if urlsplit(place).scheme:
+        try:
+            remote = urlsplit(place).scheme
+        except ValueError as error:
+            raise UsageError(f"kernel {spec}: {error}", hint=f"as {self.examples[0]}") from error
+        if remote:
             return _of_repository(spec, Repository(place.rstrip("/")), version, request)
         if (Path(place) / INDEX).is_file():
             home = Repository(str(Path(place).absolute()))
@@ -62,7 +66,9 @@ def _only_file(spec: str, place: str, version: str) -> Path:
     if not Path(place).is_dir():
         raise UsageError(f"kernel {spec}: {place} is no directory", hint="as rpm:./packages")
     pattern = f"{RPM_CORE}-{version}.*.rpm" if version else f"{RPM_CORE}-*.rpm"
-    found = sorted(path for path in Path(place).glob(pattern) if path.is_file())
+    # Two stars in a row are no more than one, and glob takes them for something else.
+    fitting = Path(place).glob(re.sub(r"\*+", "*", pattern))
+    found = sorted(path for path in fitting if path.is_file())
     if len(found) == 1:
         return found[0]
     names = ", ".join(path.name for path in found[:8])
