@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.sources.images.definition import shipped_dir
+from lsmeter.sources.images.definition import SHIPPED
 from tests.conftest import DEADLINE_S
 
-SERVERS = shipped_dir() / "servers"
+SERVERS = SHIPPED / "servers"
 CLIENTS = SERVERS / "usr/lib/lsmeter/client"
 SCRIPTS = sorted(
     path

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -45,12 +44,11 @@ class Store:
             for sha256 in digests:
                 path = self.home / sha256
                 try:
-                    number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                    file = stack.enter_context(path.open("rb"))
                 except OSError:
                     lacks.append(sha256)
                     continue
-                stack.callback(os.close, number)
-                fcntl.flock(number, fcntl.LOCK_SH)
+                fcntl.flock(file, fcntl.LOCK_SH)
                 if known_sha256(path) != sha256:
                     path.unlink(missing_ok=True)
                     lacks.append(sha256)

@@ -26,6 +26,7 @@ from lsmeter.core.storage import reading
 from lsmeter.core.toml_file import checked, read_toml
 
 SUFFIX = ".toml"
+SHIPPED = Path(__file__).parent / "definitions"  # those that come with lsmeter
 BUILDS = ("mmdebstrap", "mke2fs", "debugfs")  # the programs that take part in a build
 # Raised when the builder itself makes other images from the same definition.
 BUILDER = 2
@@ -77,14 +78,9 @@ class ImageDefinition(Table):
     prepare_before: tuple[_Path, ...] = ()
 
 
-def shipped_dir() -> Path:
-    """Return the directory of the definitions that come with lsmeter."""
-    return Path(__file__).parent / "definitions"
-
-
 def definition_names() -> tuple[str, ...]:
     """Return the names of the definitions that come with lsmeter."""
-    return tuple(sorted(path.stem for path in shipped_dir().glob(f"*{SUFFIX}")))
+    return tuple(sorted(path.stem for path in SHIPPED.glob(f"*{SUFFIX}")))
 
 
 def load_definition(word: str, extending: tuple[Path, ...] = ()) -> ImageDefinition:
@@ -95,10 +91,10 @@ def load_definition(word: str, extending: tuple[Path, ...] = ()) -> ImageDefinit
     own = "/" in word or word.endswith(SUFFIX)
     if not own and word not in definition_names():
         raise unknown("image", word, definition_names())
-    path = Path(word).expanduser() if own else shipped_dir() / f"{word}{SUFFIX}"
-    names = ", ".join(definition_names())
+    path = Path(word).expanduser() if own else SHIPPED / f"{word}{SUFFIX}"
     if path.resolve() in extending:
         raise UsageError(f"{extending[-1]}: extends: in the end it extends itself")
+    names = ", ".join(definition_names())
     hint = f"every key: lsmeter help images; images that come with lsmeter: {names}"
     data = read_toml(path, "an image definition", hint=hint)
     table = checked(Table, data, where=str(path), hint=hint)

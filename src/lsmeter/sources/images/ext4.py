@@ -213,13 +213,10 @@ def settle(image: Path, nodes: Iterable[Node], contexts: Mapping[str, str], scra
 
 
 def settle_commands(
-    nodes: Iterable[Node],
-    contexts: Mapping[str, str],
-    values: Mapping[bytes, Path],
-    builder: tuple[int, int] | None = None,
+    nodes: Iterable[Node], contexts: Mapping[str, str], values: Mapping[bytes, Path]
 ) -> Iterator[str]:
-    """Give the debugfs commands for all nodes; builder: who owns the tree on disk; pure."""
-    uid, gid = builder or (os.geteuid(), os.getegid())
+    """Give the debugfs commands for all nodes of a tree that this process has made."""
+    uid, gid = os.geteuid(), os.getegid()
     yield "rmdir /lost+found"  # mke2fs makes it, and no policy has looked at it
     for node in nodes:
         path = quoted(node.path)

@@ -197,7 +197,7 @@ def _prepare_arm64(source: Path, head: bytes) -> Image:
     pages = _ARM64_PAGES[flags >> 1 & 3]
     if pages not in {"", "4 KiB"}:
         raise not_a_kernel(source, f"an arm64 Image with pages of {pages}; guests have 4 KiB")
-    release = _search(source, _RELEASE).decode()
+    release = _find_release(source)
     if not release:
         raise not_a_kernel(source, "a truncated or packed arm64 Image: it has no Linux banner")
     return Image(source, BootProtocol.IMAGE, release, ARM64)
@@ -263,7 +263,7 @@ def has_pvh_entry(path: Path, named: Path | None = None) -> bool:
 
 def prepare_elf(path: Path) -> Image:
     """Describe a vmlinux, used where it is; UsageError when it is none with a PVH entry."""
-    release = _search(path, _RELEASE).decode()
+    release = _find_release(path)
     if not has_pvh_entry(path):
         what = "an ELF file without a PVH entry"
         what += " (built without CONFIG_PVH)" if release else " or a Linux banner"
@@ -285,7 +285,7 @@ def _from_bzimage(source: Path, file: BinaryIO, place: tuple[int, int], elf: Pat
             with writing(elf):
                 _unpack_payload(file.read(length), elf)
             if has_pvh_entry(elf, source):
-                return Image(elf, BootProtocol.PVH, release or prepare_elf(elf).release)
+                return Image(elf, BootProtocol.PVH, release or _find_release(elf))
         except DamagedError as error:
             elf.unlink(missing_ok=True)
             raise not_a_kernel(source, f"a bzImage, but {error}") from error
@@ -318,11 +318,11 @@ def _read_release(file: BinaryIO) -> str:
     return text if re.fullmatch(r"\d+\.[0-9A-Za-z.+~_-]+", text) else ""
 
 
-def _search(path: Path, pattern: re.Pattern[bytes]) -> bytes:
-    """Find `pattern` in a file without reading it into memory; return its first group, or b""."""
+def _find_release(path: Path) -> str:
+    """Return the release in a kernel's banner, without reading the file into memory, or ""."""
     with _mapped(path) as content:
-        found = pattern.search(content)
-        return bytes(found.group(1)) if found else b""
+        found = _RELEASE.search(content)
+        return found[1].decode() if found else ""
 
 
 @contextmanager
