@@ -122,7 +122,7 @@ def test_damaged_headers_never_raise_anything_else() -> None:
     whole = Path("/bin/true").read_bytes()
     for at in range(0, 4000, 7):
         data = bytearray(whole)
-        data[at] ^= 0xFF
+        data[at : at + 8] = bytes(byte ^ 0xFF for byte in data[at : at + 8])
         try:
             read_needs(bytes(data), X86_64)
         except ForeignElfError:

@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from io import BytesIO
 
-from elftools.common.exceptions import ELFError
 from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import InterpSegment
 
 from lsmeter.core.model.arch import Arch
+from lsmeter.sources.kernels.vmlinux import elf_damage
 
 MAGIC = b"\x7fELF"
 _MOST_NEEDED = 1000
-_BAD = (ELFError, ValueError, KeyError, AttributeError, TypeError, IndexError, struct.error)
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ def read_needs(data: bytes, arch: Arch) -> Needs:
     """Read the headers of an ELF file; ForeignElfError for one that no guest can run."""
     try:
         return _read(ELFFile(BytesIO(data)), arch)
-    except _BAD as error:
+    except elf_damage() as error:
         raise ForeignElfError("its ELF headers cannot be read") from error
 
 
