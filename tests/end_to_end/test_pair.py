@@ -159,6 +159,7 @@ def test_hosts_that_are_none(in_process: InProcess, words: tuple[str, ...], said
         ("1700000000000000000 1690000000000000000 5.00 6.01 0\nx", "was set in the middle"),
         ("1700000000000000000 1700000001000000000 5.00 6.01 7\nno", "status 7: no"),
         ("1700000000N 1700000000N 5.00 6.01 0\nx", "no time in nanoseconds"),
+        (f"1700000000000000000 1700000001000000000 5.00 {'9' * 400}.00 0\nx", "no time in nano"),
         ("", "no time in nanoseconds"),
     ],
 )

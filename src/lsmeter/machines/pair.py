@@ -47,7 +47,7 @@ _TIMED = (
     'u=$(cut -d" " -f1 /proc/uptime); b=$(date +%s%N); o=$({words} 2>&1); s=$?; e=$(date +%s%N); '
     'v=$(cut -d" " -f1 /proc/uptime); echo "$b $e $u $v $s"; echo "$o" | tail -n 1'
 )
-_CLOCKS = re.compile(r"(\d{10,20}) (\d{10,20}) (\d+\.\d\d) (\d+\.\d\d) (\d{1,3})")
+_CLOCKS = re.compile(r"(\d{10,20}) (\d{10,20}) (\d{1,12}\.\d\d) (\d{1,12}\.\d\d) (\d{1,3})")
 _SOUND = re.compile(r"(?:[0-9A-Za-z_.:/+()-]+(?:,[0-9A-Za-z_.:/+()-]+)*;)+")
 
 

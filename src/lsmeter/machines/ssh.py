@@ -18,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 
 from lsmeter.core.errors import InfrastructureError, LsmeterError, UsageError
+from lsmeter.core.inputs import whole_number
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Cell, Kernel
 from lsmeter.core.storage import prove
@@ -274,7 +275,7 @@ async def _fill(link: Link, place: str, files: Mapping[str, bytes]) -> None:
 def _why_not(answer: Answer, needed: int) -> str:
     """Say why files of so many bytes could not be unpacked."""
     words = answer.out.split()
-    free = int(words[-1]) if words[-2:-1] == ["free"] and words[-1].isdecimal() else None
+    free = whole_number(words[-1]) if words[-2:-1] == ["free"] else None
     if free is None or free * 1024 >= needed:
         return answer.why
     return f"no space left: {free} KiB are free, {needed >> 10} are needed"

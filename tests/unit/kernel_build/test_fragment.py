@@ -68,6 +68,7 @@ def test_a_paragraph_may_be_of_one_architecture() -> None:
         ("A=y\n", "line 1: not an option"),
         ("\nCONFIG_A=y\nCONFIG_A=n\n", "line 3: CONFIG_A is already set in line 2"),
         ("# objects: many\n", "'# objects: many' is not a number"),
+        (f"# objects: {'9' * 5000}\n", "9' is not a number"),
         ('CONFIG_A="x\\"\n', "not an option"),
     ],
 )

@@ -32,3 +32,17 @@ def test_a_block_leaves_nothing_when_nobody_listens(tmp_path: Path, broken: str)
         os.close(reader)
     assert done.returncode in (91, 92)
     assert list(base.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("free 1", "no space left: 1 KiB are free, 2 are needed"),
+        ("free 4", "tar: cannot"),
+        (f"free {'9' * 5000}", "tar: cannot"),
+        ("free", "tar: cannot"),
+        ("", "tar: cannot"),
+    ],
+)
+def test_a_full_disk_is_told_by_what_is_free(said: str, why: str) -> None:
+    assert ssh._why_not(remote.Answer(93, said, "tar: cannot"), 2048) == why

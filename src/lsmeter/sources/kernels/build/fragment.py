@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lsmeter.core.errors import BuildError, UsageError
-from lsmeter.core.inputs import read_file
+from lsmeter.core.inputs import read_file, whole_number
 from lsmeter.core.model.arch import X86_64, Arch, find_arch
 from lsmeter.core.registry import unknown
 from lsmeter.core.storage import reading, write_atomic
@@ -102,15 +102,15 @@ def parse_fragment(name: str, text: str) -> Fragment:
             )
         optional = line.startswith("# optional:")
     foundation = header.get("foundation", DEFAULT_FOUNDATION)
-    objects = header.get("objects", "0")
-    if not objects.isdecimal():
-        raise UsageError(f"fragment {name}: '# objects: {objects[:40]}' is not a number")
+    objects = whole_number(told := header.get("objects", "0"))
+    if objects is None:
+        raise UsageError(f"fragment {name}: '# objects: {told[:40]}' is not a number")
     return Fragment(
         name=name,
         title=header.get("title", ""),
         assignments=tuple(found.values()),
         foundation=None if foundation == _NO_FOUNDATION else foundation,
-        objects=int(objects),
+        objects=objects,
         with_lsm=tuple(header.get("with-lsm", "").split()),
     )
 
