@@ -248,6 +248,29 @@ def test_a_root_says_itself_where_its_libraries_are(tmp_path: Path, kind: str) -
     assert "/opt/libone.so" in packed("/own", make_tree(given)).entries
 
 
+@pytest.mark.parametrize("name", ["bin/own", "/bin/own", "./bin/own", "//bin/../bin//own"])
+def test_a_tar_may_have_absolute_names(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "root.tar"
+    with tarfile.open(path, "w") as archive:
+        archive.addfile(tarfile.TarInfo(name))
+        link = tarfile.TarInfo("bin/other")
+        link.type, link.linkname = tarfile.LNKTYPE, name
+        archive.addfile(link)
+    assert {"/bin/own", "/bin/other"} <= make_tree(path).entries.keys()
+
+
+@pytest.mark.parametrize("depth", [1500, 5000])
+def test_a_deep_tar_is_taken_or_refused(tmp_path: Path, depth: int) -> None:
+    path = tmp_path / "root.tar"
+    with tarfile.open(path, "w") as archive:
+        archive.addfile(tarfile.TarInfo("d/" * depth + "file"))
+    if depth > 4096 / 2:
+        with pytest.raises(UsageError, match="more than 4096 characters"):
+            make_tree(path)
+    else:
+        assert "/d" * depth + "/file" in make_tree(path).entries
+
+
 def test_a_directory_as_root_is_all_there_is(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "sh").symlink_to("/bin/busy")

@@ -22,6 +22,7 @@ from lsmeter.core.inputs import open_file, read_file
 MOST_FILES = 100_000
 MOST_BYTES = 512 << 20
 _MOST_LINKS = 40  # on the way to one file, as in the kernel
+_MOST_PATH = 4096  # likewise
 _HINT = "name less with --with, or a smaller --root"
 _GIVEN = ("/dev", "/proc", "/sys")  # the guest's own
 
@@ -47,7 +48,7 @@ class Tree:
 
     def put(self, path: str, entry: Entry) -> None:
         """Add an entry, unless it is there."""
-        if path in self.entries or path == "/":
+        if path in self.entries or not path.strip("/"):
             return
         self.held_bytes += len(entry.data)
         if len(self.entries) >= MOST_FILES or self.held_bytes > MOST_BYTES:
@@ -59,9 +60,9 @@ class Tree:
 
     def make_directory(self, path: str, mode: int = 0o755) -> None:
         """Add a directory with those that it is in."""
-        if posixpath.dirname(path) != path:
-            self.make_directory(posixpath.dirname(path))
-            self.put(path, Entry(stat.S_IFDIR | mode))
+        for above in reversed(PurePosixPath(path).parents):
+            self.put(str(above), Entry(stat.S_IFDIR | 0o755))
+        self.put(path, Entry(stat.S_IFDIR | mode))
 
     def has_file(self, path: str) -> bool:
         """Tell whether a file is there, in the tree or to be added."""
@@ -180,7 +181,7 @@ def read_tar(path: Path) -> Tree:
     try:
         with tarfile.open(path, tarinfo=BoundedMember) as archive:
             for item in archive:
-                name = posixpath.normpath(f"/{item.name}")
+                name = _inside(item.name)
                 if name != "/" and not name.startswith(tuple(f"{at}/" for at in _GIVEN)):
                     _take(tree, archive, item, name)
             check_end(archive)
@@ -192,6 +193,13 @@ def read_tar(path: Path) -> Tree:
     return tree
 
 
+def _inside(name: str) -> str:
+    """Return the path in the tree that a member's name leads to, which may be absolute."""
+    if len(name) > _MOST_PATH:
+        raise UsageError(f"--root: {name[:60]}... has more than {_MOST_PATH} characters")
+    return posixpath.normpath(f"/{name.lstrip('/')}")
+
+
 def _take(tree: Tree, archive: tarfile.TarFile, item: tarfile.TarInfo, name: str) -> None:
     tree.make_directory(posixpath.dirname(name))
     mtime_s = max(0, min(int(item.mtime), 2**32 - 1))
@@ -200,7 +208,7 @@ def _take(tree: Tree, archive: tarfile.TarFile, item: tarfile.TarInfo, name: str
     elif item.issym():
         tree.put(name, Entry(stat.S_IFLNK | 0o777, os.fsencode(item.linkname), mtime_s))
     elif item.islnk():
-        known = tree.entries.get(posixpath.normpath(f"/{item.linkname}"))
+        known = tree.entries.get(_inside(item.linkname))
         if known is not None:
             tree.put(name, known)
     elif item.isreg():
