@@ -35,7 +35,7 @@ from lsmeter.machines.description import (
 from lsmeter.machines.plugin import build_plugin, kallsyms_init, kernel_symbols
 from lsmeter.machines.qemu import Waits, command_here, qemu_version, run_guest
 from lsmeter.machines.replay import record
-from lsmeter.measure.experiment.plan import PlannedBoot
+from lsmeter.measure.experiment.plan import PlannedBoot, programs_of
 from lsmeter.measure.tasks import find_task
 from lsmeter.measure.tasks.serve import serving
 from lsmeter.measure.tasks.tally import PLUGIN
@@ -156,11 +156,10 @@ def prove_files(cell: Cell) -> None:
     files |= {item.file: item.sha256 for item in kernel.modules}
     files |= {item.file: item.sha256 for item in kernel.artifacts.values()}
     files |= {cell.image.file: cell.image.sha256} if cell.image else {}
-    programs = {item.program for item in cell.setup.files if item.program}
-    files |= {find_program(name, ARCHES[kernel.arch]).path: known[name] for name in programs}
-    command = cell.task.command
+    arch, command = ARCHES[kernel.arch], cell.task.command
+    files |= {find_program(name, arch).path: known[name] for name in programs_of(cell.setup)}
     files |= {command_tree(command): command.tree} if command else {}
-    files |= {find_probe(ARCHES[kernel.arch]).path: known["probe"]} if "probe" in known else {}
+    files |= {find_probe(arch).path: known["probe"]} if "probe" in known else {}
     for path, sha256 in files.items():
         prove(path, sha256, "fetch or build it again; what was measured before is kept")
 

@@ -62,6 +62,7 @@ class KernelSource(ABC):
     """One place that kernels come from; a file in `kernels.sources` offers one as SOURCE."""
 
     name: ClassVar[str]  # the prefix of its names, or the whole name: debian, host, path
+    shown: ClassVar[str]  # what stands for all of its names, where they cannot be listed
     title: ClassVar[str]  # one line
     examples: ClassVar[tuple[str, ...]]  # names to show in help and errors
 
@@ -85,9 +86,9 @@ class KernelSource(ABC):
             hint="name each kernel, or a pattern as debian:6.12.*",
         )
 
-    @abstractmethod
     def listing(self) -> tuple[KernelListing, ...]:
         """Return the names that a user can give, without the network."""
+        return (KernelListing(self.shown, self.title),)
 
 
 def sources() -> tuple[KernelSource, ...]:

@@ -13,13 +13,13 @@ from lsmeter.core.storage import reading
 from lsmeter.sources.kernels import tree
 from lsmeter.sources.kernels.entry import kernel_of_packages, kernel_of_tree
 from lsmeter.sources.kernels.package import is_package, rpms_beside
-from lsmeter.sources.kernels.resolve import KernelListing, KernelSource, Request
+from lsmeter.sources.kernels.resolve import KernelSource, Request
 
 
 class PathSource(KernelSource):
     """Any image or package that the user has as a file."""
 
-    name = "path"
+    name, shown = "path", "PATH"
     title = "an image (bzImage, vmlinux, Image) or a package (.deb, .rpm), by path"
     examples = ("./vmlinux", f"../linux/arch/{X86_64.tree}/boot/bzImage", "./kernel-core.rpm")
 
@@ -40,10 +40,6 @@ class PathSource(KernelSource):
             return kernel_of_packages(spec, rpms_beside(path), request)
         found = beside(path.absolute())
         return kernel_of_tree(spec, found, f"file {path.absolute()}", request)
-
-    def listing(self) -> tuple[KernelListing, ...]:
-        """Return one line that stands for all paths."""
-        return (KernelListing("PATH", self.title),)
 
 
 def beside(path: Path) -> tree.KernelTree:

@@ -28,7 +28,7 @@ from lsmeter.sources.kernels.entry import (
 )
 from lsmeter.sources.kernels.package import RPM_CORE, rpms_beside
 from lsmeter.sources.kernels.repository import INDEX, Offered, Repository
-from lsmeter.sources.kernels.resolve import KernelListing, KernelSource, Request, not_cached
+from lsmeter.sources.kernels.resolve import KernelSource, Request, not_cached
 
 _NAMES = re.compile(r"kernel(-core|-modules-core|-modules)?")
 
@@ -36,7 +36,7 @@ _NAMES = re.compile(r"kernel(-core|-modules-core|-modules)?")
 class RpmSource(KernelSource):
     """The newest kernel of a directory or a repository of RPM packages, or a version of it."""
 
-    name = "rpm"
+    name, shown = "rpm", "rpm:PLACE"
     title = "a kernel of a directory or repository of RPM packages: rpm:DIRECTORY, rpm:URL#VERSION"
     examples = ("rpm:./packages", "rpm:./packages#6.12.0-1.fc43")
 
@@ -55,10 +55,6 @@ class RpmSource(KernelSource):
             home = Repository(str(Path(place).absolute()))
             return _of_repository(spec, home, version, request)
         return kernel_of_packages(spec, rpms_beside(_only_file(spec, place, version)), request)
-
-    def listing(self) -> tuple[KernelListing, ...]:
-        """Return one line that stands for all of them."""
-        return (KernelListing("rpm:PLACE", self.title),)
 
 
 def _only_file(spec: str, place: str, version: str) -> Path:
