@@ -119,23 +119,14 @@ class Collector:
                 ) from error
             return
         if needs.loader:
-            self._loader(needs.loader, real, strict=strict)
+            self._library(needs.loader, (), real, strict=strict, first=())
+            if self.tree.has_file(_CACHE):
+                self.tree.add(_CACHE)
         origin = posixpath.dirname(real)
         own = (re.sub(r"\$\{?ORIGIN\}?", lambda _: origin, item) for item in needs.first)
         where = (*own, *first)
         for name in needs.libraries:
             self._library(name, (*where, *self._search), real, strict=strict, first=where)
-
-    def _loader(self, path: str, of: str, *, strict: bool) -> None:
-        if self._fits(path):
-            self._needs_of(path)
-            if self.tree.has_file(_CACHE):
-                self.tree.add(_CACHE)
-        elif strict:
-            raise UsageError(
-                f"exec: {printable(of)} needs {printable(path)}, which is nowhere here",
-                hint=_ADD if self.arch.is_host else _FOREIGN.format(self.arch.name),
-            )
 
     def _library(
         self, name: str, places: Sequence[str], of: str, *, strict: bool, first: tuple[str, ...]
@@ -147,7 +138,8 @@ class Collector:
                 return
         if strict:
             raise UsageError(
-                f"exec: {printable(of)} needs {printable(name)}, which is nowhere here", hint=_ADD
+                f"exec: {printable(of)} needs {printable(name)}, which is nowhere here",
+                hint=_ADD if self.arch.is_host else _FOREIGN.format(self.arch.name),
             )
 
     def _fits(self, path: str) -> bool:
