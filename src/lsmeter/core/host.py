@@ -80,9 +80,13 @@ def free_bytes(path: Path) -> int:
 
 def _told(path: str, line: str) -> str:
     """Return the first group of the first line in a file that begins like `line`, or ""."""
+    found = re.search(f"^{line}", text_of(Path(path)), re.MULTILINE)
+    return found[1] if found else ""
+
+
+def text_of(path: Path) -> str:
+    """Return what is in a file, "" where it cannot be read."""
     try:
-        text = Path(path).read_text(encoding="utf-8", errors="replace")
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    found = re.search(f"^{line}", text, re.MULTILINE)
-    return found[1] if found else ""

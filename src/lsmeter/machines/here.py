@@ -22,7 +22,7 @@ from pathlib import Path
 
 from lsmeter.core import process
 from lsmeter.core.errors import InfrastructureError
-from lsmeter.core.host import processor
+from lsmeter.core.host import processor, text_of
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Cell, Kernel, Setup
 from lsmeter.core.storage import prove, write_atomic
@@ -93,7 +93,7 @@ class Here(Machine, HasHosts, TakesTurns, Tunable):
         return {
             "probe": find_probe().sha256,
             "cpu": processor(),
-            "machine": hashlib.sha256(_read("/etc/machine-id").encode()).hexdigest()[:16],
+            "machine": hashlib.sha256(text_of(Path("/etc/machine-id")).encode()).hexdigest()[:16],
         }
 
     def why_unsupported(self, setup: Setup) -> str:
@@ -197,13 +197,6 @@ def why_no_boot(setup: Setup) -> str:
     if setup.image or setup.files or setup.steps or setup.guest:
         return "it has a policy or a program of its own, which lsmeter brings into guests only"
     return ""
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 MACHINE = Here()

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from lsmeter.core.entries import adapter_of
 from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.host import text_of
 from lsmeter.core.owners import is_own
 from lsmeter.core.printable import printable
 from lsmeter.core.storage import data_dir, make_dir, writing
@@ -177,10 +178,7 @@ def root() -> Path:
 
 def value_of(path: Path) -> str:
     """Return a setting's value, "" where it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""
+    return text_of(path).strip()
 
 
 def _profiles(control: Path) -> list[str]:

@@ -6,11 +6,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from lsmeter.core.errors import InfrastructureError, UsageError
+from lsmeter.core.host import text_of
 from lsmeter.core.model import Setup
 from lsmeter.core.model.setup import Step
 from lsmeter.core.owners import stranger_of
@@ -70,11 +71,10 @@ def type_of(path: Path) -> str:
     device = path.stat().st_dev
     wanted = f"{os.major(device)}:{os.minor(device)}"
     found = ""
-    with suppress(OSError):
-        for line in Path("/proc/self/mountinfo").read_text(errors="replace").splitlines():
-            head, _, tail = line.partition(" - ")
-            if head.split()[2:3] == [wanted]:
-                found = tail.split()[0]
+    for line in text_of(Path("/proc/self/mountinfo")).splitlines():
+        head, _, tail = line.partition(" - ")
+        if head.split()[2:3] == [wanted]:
+            found = tail.split()[0]
     return found
 
 

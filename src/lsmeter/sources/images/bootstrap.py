@@ -21,6 +21,7 @@ from pathlib import Path, PurePosixPath
 
 from lsmeter.core import process
 from lsmeter.core.errors import BuildError, InfrastructureError
+from lsmeter.core.host import text_of
 from lsmeter.core.model.arch import X86_64, Arch, arch_of_host
 from lsmeter.core.progress import Progress
 from lsmeter.core.storage import cache_dir, make_dir, write_atomic, writing
@@ -150,10 +151,7 @@ def _has_range(path: Path) -> bool:
     names = {str(user)}
     with suppress(KeyError):
         names.add(pwd.getpwuid(user).pw_name)
-    with suppress(OSError):
-        lines = path.read_text(errors="replace").splitlines()
-        return any(line.split(":")[0] in names for line in lines)
-    return False
+    return any(line.split(":")[0] in names for line in text_of(path).splitlines())
 
 
 def overlay_tar(parts: tuple[FilePart, ...]) -> bytes:

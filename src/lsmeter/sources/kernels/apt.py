@@ -10,7 +10,6 @@ does not tell Signed-By.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shlex
@@ -26,6 +25,7 @@ from debian.deb822 import Deb822
 
 from lsmeter.core import process
 from lsmeter.core.errors import InfrastructureError
+from lsmeter.core.host import text_of
 from lsmeter.core.model.arch import X86_64, Arch
 from lsmeter.core.progress import Progress, shown
 from lsmeter.core.storage import cache_dir, locked, make_dir, write_atomic, writing
@@ -231,9 +231,8 @@ def machine_sources() -> tuple[Source, ...]:
     found: list[Source] = []
     parse = {".list": parse_one_line, ".sources": parse_deb822}
     for path in (places["sourcelist"], *sorted(places["sourceparts"].glob("*"))):
-        with contextlib.suppress(OSError):
-            if path.suffix in parse:
-                found += parse[path.suffix](path.read_text(errors="replace"))
+        if path.suffix in parse:
+            found += parse[path.suffix](text_of(path))
     return tuple(found)
 
 
