@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import hashlib
 import os
 import random
@@ -198,6 +199,21 @@ def test_what_was_used_least_recently_makes_room_but_never_what_is_held(tmp_path
         )
         with store.held([third]), pytest.raises(InfrastructureError, match="in use"):
             put(store, b"x" * 15)
+
+
+def test_a_file_that_another_process_removes_is_lacking(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path / "sent", 20)
+    sha256 = put(store, b"a kernel")
+    (tmp_path / "sent" / ("0" * 64)).symlink_to(
+        "nowhere"
+    )  # as one that is gone when it is looked at
+    other = put(store, b"another")
+    monkeypatch.setattr(fcntl, "flock", lambda *_: (store.home / sha256).unlink(missing_ok=True))
+    with pytest.raises(LacksError) as lacks, store.held([sha256, other]):
+        pass
+    assert lacks.value.digests == (sha256,)
 
 
 def test_addresses_need_tls_but_on_this_machine() -> None:

@@ -49,7 +49,8 @@ class Store:
                     lacks.append(sha256)
                     continue
                 fcntl.flock(file, fcntl.LOCK_SH)
-                if known_sha256(path) != sha256:
+                # Another process may have removed it before it was held.
+                if not path.exists() or known_sha256(path) != sha256:
                     path.unlink(missing_ok=True)
                     lacks.append(sha256)
                 with suppress(OSError):
@@ -97,9 +98,13 @@ class Store:
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > _STALE_S:
                     path.unlink()
-        files = [path for path in self.home.iterdir() if SHA256.fullmatch(path.name)]
-        total = sum(path.stat().st_size for path in files)
-        for path in sorted(files, key=self._used_s):
+        sizes: dict[Path, int] = {}
+        for path in self.home.iterdir():
+            with suppress(OSError):  # another process has removed it
+                if SHA256.fullmatch(path.name):
+                    sizes[path] = path.stat().st_size
+        total = sum(sizes.values())
+        for path in sorted(sizes, key=self._used_s):
             if total + wanted_bytes <= self.most_bytes:
                 return
             total -= self._removed(path)

@@ -122,7 +122,8 @@ def boot(text: str) -> bytes:
     except CancelledError:
         return messages.write_reply(Reply(order.key, why="stopped"))
     data = messages.write_capture(order.key, capture)
-    with suppress(LsmeterError):  # a full disk: the reply is on its way all the same
+    # A full disk, or another process that threw one away: the reply is on its way all the same.
+    with suppress(LsmeterError, OSError):
         make_dir(kept.parent)
         for path in sorted(kept.parent.iterdir(), key=os.path.getmtime)[: -_MOST_KEPT + 1]:
             path.unlink(missing_ok=True)
