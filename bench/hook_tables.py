@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from lsmeter.catalogue.studies import printed_rows
 from lsmeter.questions.hooks.source.analysis import analyse
 from lsmeter.questions.hooks.source.document import decisions_table, mediation_table
 from lsmeter.questions.hooks.source.model import Count, Module, SourceAnalysis
@@ -26,7 +27,6 @@ from lsmeter.questions.hooks.source.rules import (
     FILE_ACCESS_CLASSES,
     OTHER,
     TABLE5_CLASSES,
-    reference_rows,
 )
 from lsmeter.sources.kernels.build.source import resolve_source
 from lsmeter.tables.model import Shown, Table, Value
@@ -65,7 +65,7 @@ def modules_table(analyses: Sequence[SourceAnalysis]) -> _Rows:
     columns = ["module"]
     for version in (STUDY, *(one.kernel_version for one in analyses)):
         columns += [f"{version} {what}" for what in ("hooks", "general", "lines", "per hook")]
-    printed = {row["module"]: row for row in reference_rows("asiaccs21-table2.csv")}
+    printed = {row["module"]: row for row in printed_rows("asiaccs21-table2.csv")}
     modules = [_modules(one) for one in analyses]
     rows: list[tuple[str, ...]] = []
     for name in sorted(set().union(*modules)):
@@ -113,7 +113,7 @@ def _together(modules: Iterable[Module]) -> list[str]:
 
 def classes_table(analyses: Sequence[SourceAnalysis]) -> _Rows:
     """Return hooks by object class beside those in print (Table 5)."""
-    printed = {row["class"]: row for row in reference_rows("asiaccs21-table5.csv")}
+    printed = {row["class"]: row for row in printed_rows("asiaccs21-table5.csv")}
     names = [name for name in printed["total"] if name != "class"]
     rows = [
         (name, *(" / ".join((printed[name][one], *_hooks(analyses, one, name))) for one in names))
@@ -124,7 +124,7 @@ def classes_table(analyses: Sequence[SourceAnalysis]) -> _Rows:
 
 def later_classes_table(analyses: Sequence[SourceAnalysis]) -> _Rows:
     """Return hooks by object class of the modules that the study has not."""
-    printed = reference_rows("asiaccs21-table5.csv")[0]
+    printed = printed_rows("asiaccs21-table5.csv")[0]
     found = {one.name for analysis in analyses for one in analysis.modules}
     names = sorted(found - printed.keys())
     rows = [
@@ -181,7 +181,7 @@ def published_table() -> _Rows:
     modules = ("selinux", "apparmor", "smack", "tomoyo")
     rows: list[tuple[str, ...]] = []
     shown = ""
-    for row in reference_rows("asiaccs21-table7.csv"):
+    for row in printed_rows("asiaccs21-table7.csv"):
         first = (row["syscall"], row["least"]) if row["syscall"] != shown else ("", "")
         shown = row["syscall"]
         counts = (str(Count.parse(row[name])) for name in modules)

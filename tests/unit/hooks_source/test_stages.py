@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lsmeter.catalogue.studies import printed_rows
 from lsmeter.questions.hooks.source.config import Config, compiled
 from lsmeter.questions.hooks.source.framework import (
     all_code_lines,
@@ -22,7 +23,6 @@ from lsmeter.questions.hooks.source.rules import (
     is_rare,
     least_needed,
     object_class,
-    reference_rows,
 )
 from lsmeter.questions.hooks.source.syntax import read_file
 
@@ -407,11 +407,11 @@ def test_counts_are_ordered_as_for_long_paths() -> None:
 
 
 def test_published_tables_are_whole() -> None:
-    assert len(reference_rows("asiaccs21-table7.csv")) == 32
+    assert len(printed_rows("asiaccs21-table7.csv")) == 32
     assert (least_needed()["renameat2"], len(least_needed())) == (Count(4), 36)
-    totals = reference_rows("asiaccs21-table5.csv")[-1]
+    totals = printed_rows("asiaccs21-table5.csv")[-1]
     assert (totals["class"], totals["selinux"], totals["apparmor"]) == ("total", "204", "68")
-    assert reference_rows("asiaccs21-table2.csv")[1]["code_lines"] == "21266"
+    assert printed_rows("asiaccs21-table2.csv")[1]["code_lines"] == "21266"
 
 
 def test_barriers_name_functions_and_not_the_ways_of_interest() -> None:

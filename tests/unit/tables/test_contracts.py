@@ -62,7 +62,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Document]:
     kind = benchmark("open", depth=1)
     points = tuple(Point(at, at + 1.0, 1000.0 + 2 * at) for at in (0, 100, 200, 300))
     slope = fit_slope(Sweep(kind, points), builders.place("tunable"))
-    slopes_of = Slopes((0, 100, 200, 300), (slope,), (), (), (), ())
+    slopes_of = Slopes((0, 100, 200, 300), (slope,), (), (), ())
     step = Step("c" * 40, Ruling.BAD, "open: typical +100 insns", 1.0, 2.0, "typical")
     state = State(Question("a" * 40, "c" * 40, ()), (step,))
     commits = {letter * 40: Commit("subject", "A", "2026-11-01") for letter in "ac"}

@@ -7,6 +7,7 @@ printed change from printed values.
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -133,6 +134,12 @@ def published_names() -> tuple[str, ...]:
     home = resources.files("lsmeter.catalogue.studies")
     files = (item.name for item in home.iterdir())
     return tuple(sorted(name.removesuffix(SUFFIX) for name in files if name.endswith(SUFFIX)))
+
+
+def printed_rows(name: str) -> tuple[dict[str, str], ...]:
+    """Read a table of a study as CSV; its first lines, which begin with #, name the source."""
+    text = resources.files("lsmeter.catalogue.studies").joinpath(name).read_text("utf-8")
+    return tuple(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
 
 
 def find_published(word: str, where: str = _WHERE) -> Published:

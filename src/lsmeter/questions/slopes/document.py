@@ -12,7 +12,7 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.contract import run_contract
 from lsmeter.questions.cells.frame import run_document
 from lsmeter.questions.cells.rows import PLACE, PLACED
-from lsmeter.questions.slopes.figures import Slope, Slopes, find_slopes, published_for
+from lsmeter.questions.slopes.figures import Slope, Slopes, find_slopes, published_slope, table6
 from lsmeter.statistics.regression import Regression, Whole
 from lsmeter.tables import look
 from lsmeter.tables.fields import Each, Field, Row, fields_of, named, tabled
@@ -61,9 +61,9 @@ def shown(run: RunData, found: Slopes) -> Document:
     )
     measured = {slope.benchmark.id for slope in found.slopes}
     footnotes = tuple(
-        Item(f"{row.benchmark}: {row.place}: {row.note}")
-        for row in found.published
-        if row.note and row.benchmark in measured
+        Item(f"{name}: {row['place']}: {row['note']}")
+        for name, row in table6().items()
+        if row["note"] and name in measured
     )
     lists = (("Not whole numbers", doubts), ("On the study's figures", footnotes))
     sections = (
@@ -114,8 +114,8 @@ def _slopes(found: Slopes, place: Place) -> Table:
         return Field(name.replace(".", "_"), name.partition(".")[0], value)
 
     def study(slope: Slope) -> Value:
-        row = published_for(slope)
-        return None if row is None else _number(row.slope, "g")
+        printed = published_slope(slope)
+        return None if printed is None else _number(printed, "g")
 
     fields = (
         named("operation", "benchmark.operation"),
@@ -226,7 +226,7 @@ _SLOPE = Row(
         Field("intercept", value="regression.intercept.value"),
         *_named_twice("", "hook_calls.value", int | None),
         *_named_twice("_reason", "hook_calls.reason", str),
-        Field("published", value=lambda item: getattr(published_for(item), "slope", None)),
+        Field("published", value=published_slope),
         Field("delays", value=lambda item: len({i.delay_ns for i in item.points}), of=int),
         *fields_of(Slope, "points"),
     )

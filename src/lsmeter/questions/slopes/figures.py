@@ -9,12 +9,11 @@ its cache; its own counters tell.
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
+from lsmeter.catalogue.studies import printed_rows
 from lsmeter.core.groups import grouped
 from lsmeter.core.model import Benchmark, Boot, Place, Problem
 from lsmeter.measure.results.directory import RunData
@@ -27,7 +26,6 @@ from lsmeter.statistics.regression import Regression, Whole, regress, whole
 
 # A line through fewer depths would fit whatever they are.
 _LEAST_DEPTHS = 3
-_TABLE6 = "asiaccs21-table6.csv"
 
 
 @dataclass(frozen=True)
@@ -62,16 +60,6 @@ class DepthFit:
 
 
 @dataclass(frozen=True)
-class Published:
-    """A slope that a study printed."""
-
-    benchmark: str  # id
-    slope: float
-    place: str  # in the study
-    note: str = ""
-
-
-@dataclass(frozen=True)
 class Slopes:
     """All slopes and look-ups of a run, and what could not be measured."""
 
@@ -79,7 +67,6 @@ class Slopes:
     slopes: tuple[Slope, ...]
     depths: tuple[DepthFit, ...]
     lookups: tuple[Count, ...]
-    published: tuple[Published, ...]
     problems: tuple[Problem, ...]
 
 
@@ -105,7 +92,7 @@ def find_slopes(run: RunData) -> Slopes:
     readings = grouped(((i.place, i.benchmark, i.name), n) for i in counts for n in i.readings)
     looked = tuple(count_of(*key, tuple(runs)) for key, runs in readings.items())
     last = delays[-1] if delays else ()
-    return Slopes(last, slopes, fit_depths(slopes), looked, table6(), problems)
+    return Slopes(last, slopes, fit_depths(slopes), looked, problems)
 
 
 def _pooled(boots: Sequence[Sweep]) -> Sweep:
@@ -115,20 +102,15 @@ def _pooled(boots: Sequence[Sweep]) -> Sweep:
 
 
 @cache
-def table6() -> tuple[Published, ...]:
-    """Return Table 6 and the slopes of section 5.2.1 of the ASIA CCS'21 study."""
-    text = (resources.files("lsmeter.catalogue.studies") / _TABLE6).read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    return tuple(
-        Published(row["benchmark"], float(row["slope"]), row["place"], row["note"])
-        for row in csv.DictReader(lines)
-    )
+def table6() -> Mapping[str, Mapping[str, str]]:
+    """Return Table 6 and the slopes of section 5.2.1 of the ASIA CCS'21 study, by benchmark."""
+    return {row["benchmark"]: row for row in printed_rows("asiaccs21-table6.csv")}
 
 
-def published_for(slope: Slope) -> Published | None:
-    """Return what the study has for the same operation and path, if it has it."""
-    wanted = slope.benchmark.id
-    return next((row for row in table6() if row.benchmark == wanted), None)
+def published_slope(slope: Slope) -> float | None:
+    """Return the slope that the study has for the same operation and path, if it has it."""
+    row = table6().get(slope.benchmark.id)
+    return None if row is None else float(row["slope"])
 
 
 def fit_slope(sweep: Sweep, place: Place) -> Slope:

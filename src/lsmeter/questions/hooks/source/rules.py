@@ -6,14 +6,13 @@ Each rule can be wrong. The study's tables are in lsmeter.catalogue.studies.
 
 from __future__ import annotations
 
-import csv
-import importlib.resources
 import re
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from lsmeter.catalogue.studies import printed_rows
 from lsmeter.questions.hooks.source.model import Count
 
 _RULES: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("rules.toml").read_text())
@@ -74,15 +73,9 @@ def decides(hook: str, returns: str) -> bool:
     return not _NO_DECISION.search(hook)
 
 
-def reference_rows(name: str) -> tuple[dict[str, str], ...]:
-    """Read one CSV of the reference data; its first lines, which begin with #, name the source."""
-    text = importlib.resources.files("lsmeter.catalogue.studies").joinpath(name).read_text("utf-8")
-    return tuple(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
-
-
 def least_needed() -> dict[str, Count]:
     """Return the decisions that POSIX needs (Table 7, column Min Hook), by system call."""
-    rows = reference_rows("asiaccs21-table7.csv")
+    rows = printed_rows("asiaccs21-table7.csv")
     return {
         call: Count.parse(row["least"]) for row in rows for call in FAMILIES.get(row["syscall"], ())
     }
