@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.questions.bisect.history import SHORT, find_history, own_tree
+from lsmeter.questions.bisect.history import SHORT, find_history, own_history
 from lsmeter.sources.kernels.build.source import resolve_source
 from lsmeter.sources.kernels.sources.built import KERNELS, remove_built
 from tests.build.kernels import SOURCE, plain
@@ -98,7 +98,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Known]:
         for kernel in KERNELS.all():
             if kernel.name.startswith(made):
                 remove_built(kernel.name)
-        shutil.rmtree(own_tree(find_history(tree)))
+        shutil.rmtree(own_history(find_history(tree)).tree)
 
 
 MEASURED = ("--config", "tiny", "--samples", "5")

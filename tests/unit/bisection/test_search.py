@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lsmeter.core.errors import GuestError, InfrastructureError, UsageError
-from lsmeter.questions.bisect.history import check_out, find_history, own_tree
+from lsmeter.questions.bisect.history import check_out, find_history, own_history
 from lsmeter.questions.bisect.search import (
     STATE_FILE,
-    Ended,
     Question,
     Ruling,
     Step,
@@ -60,8 +59,8 @@ def test_the_first_bad_commit_is_found_in_few_steps(
     tree, commits = linear
     test = knowing(commits, first_bad)
     question = Question(commits[0], commits[-1], ())
-    state, ended = bisect(find_history(tree), question, tmp_path, test)
-    assert ended.suspects == (commits[first_bad],)
+    state, found = bisect(find_history(tree), question, tmp_path, test)
+    assert found == (commits[first_bad],)
     assert len(test.asked) <= 2 + steps_left(COMMITS - 1)
     assert test.asked == [step.commit for step in state.steps]
 
@@ -80,14 +79,14 @@ def test_what_cannot_be_judged_hides_only_itself(
     test = knowing(commits, first_bad, broken)
     home = tmp_path_factory.mktemp("home")
     question = Question(commits[0], commits[-1], ())
-    _, ended = bisect(find_history(tree), question, home, test)
+    _, found = bisect(find_history(tree), question, home, test)
     # The suspects are the first bad commit that can be judged, and what is skipped just before it.
     last = next(at for at in range(first_bad, COMMITS) if at not in broken)
     suspects = {last}
     while last - 1 in broken:
         last -= 1
         suspects.add(last)
-    assert {commits.index(name) for name in ended.suspects} == suspects
+    assert {commits.index(name) for name in found} == suspects
     assert len(set(test.asked)) == len(test.asked)
 
 
@@ -104,8 +103,8 @@ def test_a_merge_is_searched_through(tmp_path: Path) -> None:
         git(tree, "rev-parse", "HEAD^1")
     }
     test = Knowing(lambda name: Ruling.BAD if name in bad else Ruling.GOOD)
-    _, ended = bisect(find_history(tree), Question(base, head, ()), tmp_path, test)
-    assert ended.suspects == (side[3],)
+    _, found = bisect(find_history(tree), Question(base, head, ()), tmp_path, test)
+    assert found == (side[3],)
 
 
 def test_a_stopped_search_goes_on_and_tries_nothing_twice(
@@ -132,8 +131,8 @@ def test_a_stopped_search_goes_on_and_tries_nothing_twice(
             with pytest.raises(StopError):
                 bisect(find_history(tree), question, tmp_path / "parts", stopped)
         else:
-            _, ended = bisect(find_history(tree), question, tmp_path / "parts", stopped)
-            assert ended.suspects == (commits[11],)
+            _, found = bisect(find_history(tree), question, tmp_path / "parts", stopped)
+            assert found == (commits[11],)
         asked += test.asked
     assert asked == whole.asked
     with pytest.raises(UsageError, match="another bisection"):
@@ -172,7 +171,7 @@ def test_after_a_skip_the_next_try_is_not_its_neighbour() -> None:
     known = {"8": Ruling.BAD}
     assert next_step(candidates, known) == "0"
     assert next_step(candidates, {**known, "0": Ruling.SKIP}) == "3"
-    assert next_step(candidates[8:], known) == Ended(("8",))
+    assert next_step(candidates[8:], known) == ("8",)
 
 
 def test_words_that_name_no_commits_are_refused(
@@ -206,15 +205,15 @@ def test_the_users_tree_is_not_touched(
 
     before = seen()
     history = find_history(tree)
-    home = own_tree(history)
+    home = own_history(history).tree
     for at in (3, 0, 16):
         (home / "file").write_text("left over")
         check_out(home, commits[at])
         assert (home / "file").read_text() == str(at)
-    assert own_tree(find_history(tree)) == home
+    assert own_history(find_history(tree)).tree == home
     assert seen() == before
     with pytest.raises(InfrastructureError, match="cannot check out"):
         check_out(home, "0" * 40)
     # A linked work tree, and a directory below the top, are the same history.
     git(tree, "worktree", "add", "-q", str(tmp_path / "linked"), commits[4])
-    assert own_tree(find_history(tmp_path / "linked")).name.endswith(history.key)
+    assert own_history(find_history(tmp_path / "linked")).tree.name.endswith(history.key)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lsmeter.core.errors import UsageError
-from lsmeter.questions.bisect.history import check_out, find_history, own_tree
+from lsmeter.questions.bisect.history import check_out, find_history, own_history
 from lsmeter.questions.patches.series import (
     MOST_COMMITS,
     apply_files,
@@ -61,7 +61,7 @@ def test_mails_become_commits_as_they_were_and_nothing_of_the_users_runs(
     settings.write_text(f"[core]\n\thooksPath = {hooks}\n[commit]\n\tgpgSign = true\n")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
     before = seen(tree)
-    own = own_tree(find_history(tree))
+    own = own_history(find_history(tree)).tree
     for names in (files, [str(box)]):
         found = [*apply_files(own, base, [Path(name) for name in names])]
         assert [item.why for item in found] == [""] * 3
@@ -96,7 +96,7 @@ def test_what_leads_out_or_does_not_apply_is_left_out_and_the_rest_goes_on(
     base = git(tree, "rev-parse", "HEAD")
     (tmp_path / "one.diff").write_text(text, "latin-1")
     (tmp_path / "two.diff").write_text(ADDED.format("deep/inside", "120000", "../a.c") + NO_END)
-    own = own_tree(find_history(tree))
+    own = own_history(find_history(tree)).tree
     seen = {path for path in tmp_path.rglob("*") if own not in path.parents}
     files = [tmp_path / "one.diff", tmp_path / "two.diff"]
     lost, kept = apply_files(own, base, files)
@@ -109,14 +109,14 @@ def test_what_leads_out_or_does_not_apply_is_left_out_and_the_rest_goes_on(
 def test_a_link_that_is_applied_leads_no_later_patch_out(tree: Path, tmp_path: Path) -> None:
     (tmp_path / "one.diff").write_text(ADDED.format("inside", "120000", "security") + NO_END)
     (tmp_path / "two.diff").write_text(ADDED.format("inside/out", "100644", "x"))
-    own = own_tree(find_history(tree))
+    own = own_history(find_history(tree)).tree
     names = [tmp_path / "one.diff", tmp_path / "two.diff"]
     one, two = apply_files(own, git(tree, "rev-parse", "HEAD"), names)
     assert one.commit and "beyond a symbolic link" in two.why
 
 
 def test_series_are_bounded(tree: Path, tmp_path: Path) -> None:
-    base, own = git(tree, "rev-parse", "HEAD"), own_tree(find_history(tree))
+    base, own = git(tree, "rev-parse", "HEAD"), own_history(find_history(tree)).tree
     mail = f"From {'0' * 40} Mon\nFrom: A <a@b>\nSubject: s\n\n"
     (tmp_path / "many").write_text(mail * (MOST_COMMITS + 1))
     with pytest.raises(UsageError, match="at most"):
@@ -134,7 +134,7 @@ def test_what_a_series_touches_is_known_by_function_or_not_at_all(tree: Path) ->
     base = git(tree, "rev-parse", "HEAD")
     last = change(tree, "security/mine/b.c", "return a", "return 1 + a")
     assert touched_modules(tree, base, last) == ("mine",)
-    own = own_tree(find_history(tree))
+    own = own_history(find_history(tree)).tree
     assert touched_functions(own, base, last) == {"first", "second"}
     text = commit(tree, "text", {"README": "other\n"})
     assert touched_functions(own, last, text) == frozenset()
@@ -165,7 +165,7 @@ def test_what_stands_between_functions_is_of_none_of_them(
         return commit(tree, "change", {"a.c": CODE.replace("\nint sec", f"\n{text}\nint sec")})
 
     base, last = with_text(before), with_text(after)
-    assert touched_functions(own_tree(find_history(tree)), base, last) == found
+    assert touched_functions(own_history(find_history(tree)).tree, base, last) == found
 
 
 def test_what_the_other_branch_gained_is_none_of_a_range(tree: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_repository_that_git_was_started_for_is_not_touched(
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git/index"))
     history = find_history(tree)
-    own = own_tree(history)
+    own = own_history(history).tree
     check_out(own, history.commit("HEAD", "--good"))
     assert (own / "a.c").read_text() == CODE
     monkeypatch.undo()

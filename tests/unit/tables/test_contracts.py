@@ -18,7 +18,7 @@ import lsmeter.questions
 from lsmeter.measure.tasks.sweep import Point, Sweep
 from lsmeter.questions.bisect import document as bisect
 from lsmeter.questions.bisect.history import Commit
-from lsmeter.questions.bisect.search import Ended, Question, Ruling, State, Step
+from lsmeter.questions.bisect.search import Question, Ruling, State, Step
 from lsmeter.questions.estimate import document as estimate
 from lsmeter.questions.estimate.figures import estimate as estimated
 from lsmeter.questions.estimate.known import Cost, Known
@@ -66,7 +66,6 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Document]:
     step = Step("c" * 40, Ruling.BAD, "open: typical +100 insns", 1.0, 2.0, "typical")
     state = State(Question("a" * 40, "c" * 40, ()), (step,))
     commits = {letter * 40: Commit("subject", "A", "2026-11-01") for letter in "ac"}
-    ended = Ended(("c" * 40,))
     profile = Profile("strace", (Calls("openat", 10.0),), errors_unknown=frozenset({"openat"}))
     costs = {"selinux": {("file", "open depth=1"): Cost(5.0, 4.0, 6.0)}}
     known = Known("exact", "insns", "k", "6.1", "tmpfs", "root", "capability", ("r",), costs)
@@ -86,7 +85,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Document]:
         "index": index.index_document(after, found, "capability of a", Detail.DATA),
         "slopes": slopes.shown(after, slopes_of),
         "estimate": estimate.document("calls", [(estimated(profile, known), None)], Detail.DATA),
-        "bisect": bisect.document(state, ended, commits, ["*<=1%"], bisect.Difference()),
+        "bisect": bisect.document(state, ["c" * 40], commits, ["*<=1%"], bisect.Difference()),
         "patches": patches.document(series, Detail.DATA),
     }
 

@@ -18,7 +18,6 @@ from lsmeter.questions.gate.command import InconclusiveOption, RuleOptions
 
 if TYPE_CHECKING:
     from lsmeter.questions.bisect.document import Difference
-    from lsmeter.questions.bisect.search import Ended
     from lsmeter.questions.bisect.workshop_command import Workshop
     from lsmeter.questions.gate.rules import Rule
 
@@ -56,7 +55,7 @@ def bisect(
     from lsmeter.core.storage import locked
     from lsmeter.measure.results.held import HOME
     from lsmeter.questions.bisect.document import document
-    from lsmeter.questions.bisect.history import find_history, own_tree
+    from lsmeter.questions.bisect.history import find_history, own_history
     from lsmeter.questions.bisect.search import STATE_FILE, Question
     from lsmeter.questions.bisect.search import bisect as search
     from lsmeter.questions.bisect.workshop_command import Workshop, held_workshop
@@ -64,28 +63,25 @@ def bisect(
     history = find_history(tree)
     ends = history.commit(good, "--good"), history.commit(bad, "--bad")
     history.check_order(*ends)
-    keys, configs = options.commit_keys(), options.configs
+    keys = options.commit_keys()
     chosen = judging.choose()
     _check(options, keys, chosen)
-    said = (repr(sorted(keys.items())), *configs, *(item.text for item in chosen))
+    said = (repr(sorted(keys.items())), *options.configs, *(item.text for item in chosen))
     question = Question(*ends, (*said, judging.inconclusive))
     name = hashlib.sha256(repr((history.key, question)).encode()).hexdigest()[:10]
     home = options.run_dir or HOME / f"bisect-{name}"
-    with (
-        held_workshop(home, "bisection", STATE_FILE),
-        locked(f"bisect-{history.key}"),
-    ):
+    with held_workshop(home, "bisection", STATE_FILE), locked(f"bisect-{history.key}"):
         if options.fresh:
             (home / STATE_FILE).unlink(missing_ok=True)
-        workshop = Workshop(history, own_tree(history), home, options, keys, configs)
+        workshop = Workshop(own_history(history), home, options, keys)
         test = partial(workshop.judge, chosen, judging.inconclusive, ends[0])
-        state, ended = search(history, question, home, test, SCREEN.say)
-        where = _difference(workshop, ended)
-        named = {step.commit for step in state.steps} | {*ended.suspects}
+        state, suspects = search(history, question, home, test, SCREEN.say)
+        where = _difference(workshop, suspects)
+        named = {step.commit for step in state.steps} | {*suspects}
         commits = {item: history.describe(item) for item in named}
-    show(document(state, ended, commits, [rule.text for rule in chosen], where))
+    show(document(state, suspects, commits, [rule.text for rule in chosen], where))
     SCREEN.say(f"results {home}")
-    return int(ExitCode.OK if len(ended.suspects) == 1 else ExitCode.INCOMPLETE)
+    return int(ExitCode.OK if len(suspects) == 1 else ExitCode.INCOMPLETE)
 
 
 def _check(options: CommitOptions, keys: Mapping[str, Any], rules: Sequence[Rule]) -> None:
@@ -103,7 +99,7 @@ def _check(options: CommitOptions, keys: Mapping[str, Any], rules: Sequence[Rule
     check_rules(rules, benchmarks, names, find_instrument(found.instrument))
 
 
-def _difference(workshop: Workshop, ended: Ended) -> Difference:
+def _difference(workshop: Workshop, suspects: Sequence[str]) -> Difference:
     """Measure the first bad commit and the one before it again, and say which hook moved."""
     from lsmeter.questions.attribution.account import counterparts
     from lsmeter.questions.attribution.load import run_cells
@@ -112,9 +108,9 @@ def _difference(workshop: Workshop, ended: Ended) -> Difference:
     from lsmeter.questions.bisect.history import SHORT
     from lsmeter.questions.bisect.workshop_command import ATTRIBUTED
 
-    if len(ended.suspects) != 1:
+    if len(suspects) != 1:
         return Difference()
-    (first,) = ended.suspects
+    (first,) = suspects
     before = workshop.history.parent(first)
     SCREEN.say(f"where it comes from: {before[:SHORT]} against {first[:SHORT]}")
     try:

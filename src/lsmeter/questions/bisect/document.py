@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lsmeter.questions.bisect.history import SHORT, Commit
-from lsmeter.questions.bisect.search import Ended, State, Step
+from lsmeter.questions.bisect.search import State, Step
 from lsmeter.tables.fields import By, Contract, Each, Field, Row, fields_of, named, tabled
 from lsmeter.tables.model import Document, Kind, Section, Shown
 from lsmeter.tables.values import many
@@ -40,16 +40,16 @@ CONTRACT = Contract(
 
 def document(
     state: State,
-    ended: Ended,
+    suspects: Sequence[str],
     commits: Mapping[str, Commit],
     rules: Sequence[str],
     where: Difference,
 ) -> Document:
-    """Return what `bisect` shows."""
-    first = ended.suspects[0]
+    """Return what `bisect` shows; suspects is the first bad commit, or all that it may be."""
+    first = suspects[0]
     told = commits[first]
-    one = len(ended.suspects) == 1
-    title = "First bad commit" if one else f"The first bad commit is one of {len(ended.suspects)}"
+    one = len(suspects) == 1
+    title = "First bad commit" if one else f"The first bad commit is one of {len(suspects)}"
     facts = [
         ("commit", f"{first} {told.subject}"),
         ("author", f"{told.author}, {told.date}"),
@@ -58,13 +58,13 @@ def document(
         ("rules", "; ".join(rules)),
     ]
     if not one:
-        facts[:2] = [("may be", "; ".join(_short(item, commits) for item in ended.suspects))]
+        facts[:2] = [("may be", "; ".join(_short(item, commits) for item in suspects))]
     notes = [] if one else ["commits that do not build, boot or give a number hide which it is"]
     notes += [where.note] if where.note else []
     why = next((step.detail for step in state.steps if step.commit == first), "")
     answer = f"{title}: {_short(first, commits)} ({told.author}, {told.date}).", why
     if not one:
-        answer = (f"{title}: {', '.join(item[:SHORT] for item in ended.suspects)}.", "")
+        answer = (f"{title}: {', '.join(item[:SHORT] for item in suspects)}.", "")
     fields = (
         named("commit", lambda step: Shown(step.commit, step.commit[:SHORT])),
         named("ruling", "ruling.value"),
@@ -78,7 +78,7 @@ def document(
     steps = Section(many(len(table.rows), "step"), tables=(table,))
     data = {
         "first_bad": first if one else None,
-        "suspects": ended.suspects,
+        "suspects": suspects,
         "good": state.question.good,
         "bad": state.question.bad,
         "rules": rules,

@@ -11,7 +11,7 @@ import hashlib
 import re
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lsmeter.core import process
@@ -108,18 +108,20 @@ def find_history(tree: Path) -> History:
     return History(Path(lines[0]), (tree / lines[1]).resolve())
 
 
-def own_tree(history: History) -> Path:
-    """Return the work tree in the cache for a user's repository, made where it is missing."""
+def own_history(history: History) -> History:
+    """Return a user's history in a work tree of ours in the cache, made where it is missing."""
     home = make_dir(cache_dir() / "bisect") / f"{history.tree.name[:40]}-{history.key}"
-    if (home / ".git").is_dir() and (home / ".git/HEAD").is_file():
-        _borrow(history, home)
-        return home
-    with writing(home):
-        shutil.rmtree(home, ignore_errors=True)
-        home.mkdir(parents=True)
-    run_git(home, "init", "--quiet", ".")
-    _borrow(history, home)
-    return home
+    if not (home / ".git/HEAD").is_file():
+        with writing(home):
+            shutil.rmtree(home, ignore_errors=True)
+            home.mkdir(parents=True)
+        run_git(home, "init", "--quiet", ".")
+    # So that it finds the user's objects, wherever they are now.
+    write_atomic(home / ".git/objects/info/alternates", f"{history.objects}\n".encode())
+    shallow = history.objects.parent / "shallow"
+    if shallow.is_file():
+        write_atomic(home / ".git/shallow", shallow.read_bytes())
+    return replace(history, tree=home)
 
 
 def check_out(home: Path, commit: str) -> None:
@@ -132,14 +134,6 @@ def check_out(home: Path, commit: str) -> None:
             f"git cannot check out {commit[:SHORT]}: {process.last_words(done)}",
             hint="is the disk full, or the repository a partial clone? `git fetch` what it lacks",
         )
-
-
-def _borrow(history: History, home: Path) -> None:
-    """Let our repository find the user's objects, wherever they are now."""
-    write_atomic(home / ".git/objects/info/alternates", f"{history.objects}\n".encode())
-    shallow = history.objects.parent / "shallow"
-    if shallow.is_file():
-        write_atomic(home / ".git/shallow", shallow.read_bytes())
 
 
 def run_git(tree: Path, *words: str) -> str:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -45,13 +44,6 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Ended:
-    """The search is over: suspects is the first bad commit alone, or all that it may be."""
-
-    suspects: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Question:
     """What is searched for; the words are all of the command's that can change a ruling."""
 
@@ -84,8 +76,8 @@ class State:
         return next(bad, self.question.bad)
 
 
-def next_step(candidates: Sequence[str], rulings: Mapping[str, Ruling]) -> str | Ended:
-    """Return the commit to try next, or the end.
+def next_step(candidates: Sequence[str], rulings: Mapping[str, Ruling]) -> str | tuple[str, ...]:
+    """Return the commit to try next; at the end the first bad commit alone, or all it may be.
 
     candidates are those that may be the first bad commit, the last bad one among them; rulings
     those that are known. After a skip, the next try is away from the middle: neighbours of what
@@ -95,13 +87,13 @@ def next_step(candidates: Sequence[str], rulings: Mapping[str, Ruling]) -> str |
     skipped = [commit for commit in candidates if rulings.get(commit) is Ruling.SKIP]
     left = [commit for commit in candidates if commit not in rulings]
     if not left:
-        return Ended((*bad, *skipped))
+        return (*bad, *skipped)
     return left[len(left) // 3 if skipped else 0]
 
 
 def steps_left(candidates: int) -> int:
     """Return about how many steps a search among so many commits takes."""
-    return max(0, math.ceil(math.log2(max(1, candidates))))
+    return max(0, candidates - 1).bit_length()
 
 
 _STATE: TypeAdapter[State] = TypeAdapter(State)
@@ -134,24 +126,22 @@ def bisect(
     home: Path,
     test: Callable[[str], Step],
     say: Callable[[str], None] = lambda _: None,
-) -> tuple[State, Ended]:
-    """Search until the first bad commit is known; what was tried before is not tried again.
+) -> tuple[State, tuple[str, ...]]:
+    """Search for the first bad commit, and return it, or all that it may be, with every step.
 
-    test builds, boots and judges a commit; it raises only for what no other commit would mend.
+    What was tried before is not tried again. test builds, boots and judges a commit; it raises only
+    for what no other commit would mend.
     """
     state = load(home, question)
-    for name, commit, wanted in (
-        ("good", question.good, Ruling.GOOD),
-        ("bad", question.bad, Ruling.BAD),
-    ):
+    for wanted, commit in ((Ruling.GOOD, question.good), (Ruling.BAD, question.bad)):
         if commit not in state.rulings:
-            say(f"the {name} commit: {history.named(commit)}")
+            say(f"the {wanted} commit: {history.named(commit)}")
             state = _record_step(home, state, test(commit), say)
-        _check_end(state, name, commit, wanted)
+        _check_end(state, commit, wanted)
     while True:
         candidates = history.candidates(state.bad, state.goods)
         following = next_step(candidates, state.rulings)
-        if isinstance(following, Ended):
+        if isinstance(following, tuple):
             return state, following
         left = steps_left(len(candidates))
         about = "the last step" if left <= 1 else f"about {left} steps"
@@ -170,16 +160,16 @@ def _record_step(home: Path, state: State, step: Step, say: Callable[[str], None
     return state
 
 
-def _check_end(state: State, name: str, commit: str, wanted: Ruling) -> None:
+def _check_end(state: State, commit: str, wanted: Ruling) -> None:
     """Refuse a search whose ends are not what they are called."""
     step = next(item for item in state.steps if item.commit == commit)
     if step.ruling is Ruling.SKIP:
         raise GuestError(
-            f"--{name} {commit[:SHORT]} cannot be judged: {step.detail}",
+            f"--{wanted} {commit[:SHORT]} cannot be judged: {step.detail}",
             hint="take another commit that builds and boots, or more --boots",
         )
     if step.ruling is not wanted:
         raise UsageError(
-            f"--{name} {commit[:SHORT]} breaks no rule against --good: there is nothing to find",
+            f"--{wanted} {commit[:SHORT]} breaks no rule against --good: there is nothing to find",
             hint="a smaller limit (--max 'open*<=1%'), another benchmark or setup",
         )

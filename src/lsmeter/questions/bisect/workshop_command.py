@@ -19,6 +19,7 @@ from lsmeter.core.model.arch import Arch, arch_of_host, find_arch
 from lsmeter.core.storage import HeldError, hold, make_dir, need_dir
 from lsmeter.measure.results.held import HOME
 from lsmeter.questions.bisect.history import SHORT, History, check_out
+from lsmeter.questions.bisect.options_command import CommitOptions
 from lsmeter.questions.bisect.search import Ruling, Step
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ _RULINGS = {ExitCode.OK: Ruling.GOOD, ExitCode.INCOMPLETE: Ruling.BAD}
 class Visit:
     """A commit that was tried: what was measured, or why nothing was, and how long it took."""
 
-    commit: str
     run: RunData | None
     why: str
     build_s: float
@@ -50,12 +50,10 @@ class Visit:
 class Workshop:
     """Builds and measures any commit of a history; keys are those of an experiment."""
 
-    history: History
-    tree: Path  # our own, whose files are those of the commit that is built
+    history: History  # in a tree of our own, whose files are those of the commit that is built
     home: Path  # the directory of the bisection or the series
-    options: Options
+    options: CommitOptions
     keys: Mapping[str, Any]
-    configs: Sequence[str]
 
     @property
     def arch(self) -> Arch:
@@ -69,13 +67,14 @@ class Workshop:
         from lsmeter.sources.kernels.build.builder import build_kernel
         from lsmeter.sources.kernels.resolve import Request
 
-        check_out(self.tree, commit)
+        tree, configs = self.history.tree, self.options.configs
+        check_out(tree, commit)
         # Another configuration, architecture or clone has kernels of its own of the same commit.
-        of = repr((self.history.key, self.configs, self.arch.name)).encode()
+        of = repr((self.history.key, configs, self.arch.name)).encode()
         name = f"commit-{commit[:SHORT]}-{hashlib.sha256(of).hexdigest()[:6]}"
         with LiveTasks(SCREEN.err) as tasks:
             request = Request(progress=tasks)
-            return build_kernel(str(self.tree), self.configs, (), name, request, self.arch)
+            return build_kernel(str(tree), configs, (), name, request, self.arch)
 
     def measure(self, commit: str, kernel: str, folder: str = RUNS, **more: Any) -> RunData:
         """Measure a kernel into a folder, with more keys; KeyboardInterrupt if it is stopped."""
@@ -96,14 +95,14 @@ class Workshop:
             kernel = self.build(commit)
         except BuildError as error:
             build_s = round(time.monotonic() - began, 1)
-            return Visit(commit, None, error.title, build_s, built=False)
+            return Visit(None, error.title, build_s, built=False)
         built = time.monotonic()
         run = self.measure(commit, kernel.name, folder, **more)
         took_s = round(built - began, 1), round(time.monotonic() - built, 1)
         if run.manifest.cells:
-            return Visit(commit, run, "", *took_s)
+            return Visit(run, "", *took_s)
         why = next((item.title for item in run.manifest.problems), "nothing was measured")
-        return Visit(commit, None, why, *took_s)
+        return Visit(None, why, *took_s)
 
     def judge(self, rules: Sequence[Rule], inconclusive: str, good: str, commit: str) -> Step:
         """Build, boot and gate a commit; what does not build or boot is a step to skip."""

@@ -66,8 +66,7 @@ def patches(
         digest = hashlib.sha256(repr((history.key, said)).encode()).hexdigest()
         home = options.run_dir or HOME / f"patches-{digest[:10]}"
         with held_workshop(home, "series", LETTER):
-            own = found.history
-            shop = Workshop(own, own.tree, home, options, keys, options.configs)
+            shop = Workshop(found.history, home, options, keys)
             result = measure_series(shop, found, calibration)
             write_atomic(home / LETTER, render(letter(result), "text").encode())
     show(partial(document, result))

@@ -63,15 +63,6 @@ class Series:
     predicted: ToldDifference | None = None
 
 
-def _decided(name: str) -> Field:
-    def read(effect: Effect) -> float:
-        value: float = getattr(effect.item.decided, name)
-        return round(value, 2) + 0.0
-
-    head = "new" if name == "value" else "old"
-    return Field(head, head, read)
-
-
 def _marked(effect: Effect) -> Shown:
     """Return the difference with the mark of the number that decided."""
     found = round(effect.item.difference, 2) + 0.0
@@ -118,7 +109,8 @@ def _where(effect: Effect) -> str:
 
 _SHOWN = (
     named("benchmark", "item.benchmark.id"),
-    *map(_decided, ("baseline_value", "value")),
+    Field("old", "old", lambda effect: round(effect.item.decided.baseline_value, 2) + 0.0),
+    Field("new", "new", lambda effect: round(effect.item.decided.value, 2) + 0.0),
     Field("difference", "diff", _marked, Kind.CHANGE),
     Field("overhead", "share", _share, Kind.PERCENT),
     Field("whole", "whole cost", _whole, Kind.CHANGE),

@@ -72,10 +72,10 @@ class Member:
     outcome: Outcome
     why: str = ""
     against: str = ""
-    same_kernel: bool = False
-    effects: tuple[Effect, ...] = ()
     build_s: float = 0.0
     run_s: float = 0.0
+    same_kernel: bool = False
+    effects: tuple[Effect, ...] = ()
 
 
 def why_no_number(run: RunData) -> str:
@@ -92,10 +92,8 @@ def compare_commits(
     before: RunData, after: RunData, calibration: Calibration | None = None
 ) -> tuple[Effect, ...]:
     """Compare what two commits cost, each setup with its namesake, without the controls."""
-    accounts = {
-        item.place: item for item in counterparts(run_cells(before)[0], run_cells(after)[0])
-    }
-
+    sides = counterparts(run_cells(before)[0], run_cells(after)[0])
+    accounts = {item.place: item for item in sides}
     told = None if calibration is None else predict_differences(before, after, calibration)
     times = {(one.place, one.benchmark.id): one for one in told.differences} if told else {}
 
@@ -119,16 +117,14 @@ def judge_member(
         effects = compare_commits(before, after, calibration)
     except UsageError as error:
         return replace(member, outcome=Outcome.NOT_MEASURED, why=error.title)
-    images = [{kernel.image_sha256 for kernel in run.manifest.kernels} for run in (before, after)]
+    old, new = ({kernel.image_sha256 for kernel in run.manifest.kernels} for run in (before, after))
+    member = replace(member, why="", same_kernel=old == new, effects=effects)
     kinds = {effect.item.found for effect in effects}
-    outcome = Outcome.NOT_MEASURED
-    if kinds:
-        outcome = Outcome.IDENTICAL if kinds == {Difference.NONE} else Outcome.UNCHANGED
-        outcome = Outcome.CHANGED if Difference.SEEN in kinds else outcome
-    why = "" if kinds else "no benchmark has a number on both sides"
-    return replace(
-        member, outcome=outcome, why=why, same_kernel=images[0] == images[1], effects=effects
-    )
+    if not kinds:
+        why = "no benchmark has a number on both sides"
+        return replace(member, outcome=Outcome.NOT_MEASURED, why=why)
+    outcome = Outcome.IDENTICAL if kinds == {Difference.NONE} else Outcome.UNCHANGED
+    return replace(member, outcome=Outcome.CHANGED if Difference.SEEN in kinds else outcome)
 
 
 def choose_benchmarks(run: RunData, functions: Collection[str]) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -142,39 +141,37 @@ class _Applying:
     def apply(self, name: str, mail: bytes) -> Patch:
         """Apply one; what does not apply leaves all as it was."""
         message, diff = self._folder / "message", self._folder / "diff"
-        done = self._git("mailinfo", str(message), str(diff), stdin=mail)
-        facts = dict(re.findall(r"^(Author|Email|Subject): (.*)$", _text(done), re.MULTILINE))
+        said, why = self._git("mailinfo", str(message), str(diff), stdin=mail)
+        facts = dict(re.findall(r"^(Author|Email|Subject): (.*)$", said, re.MULTILINE))
         subject = facts.get("Subject") or name
         told = Commit(subject, f"{facts.get('Author', '')} <{facts.get('Email', '')}>", "")
-        if done.returncode:
+        if why:
             return Patch("", told, f"{name} holds no patch")
         if not facts:  # a plain diff
             diff.write_bytes(mail)
         self._git("read-tree", self._head)
-        done = self._git("apply", "--cached", "--whitespace=nowarn", str(diff))
-        if done.returncode:
-            return Patch("", told, _last(done))
-        made = _text(self._git("write-tree")).strip()
+        _, why = self._git("apply", "--cached", "--whitespace=nowarn", str(diff))
+        if why:
+            return Patch("", told, why)
+        made, _ = self._git("write-tree")
         text = f"{subject}\n\n".encode() + message.read_bytes()
         author = {
             "GIT_AUTHOR_NAME": facts.get("Author") or "unknown",
             "GIT_AUTHOR_EMAIL": facts.get("Email") or "unknown",
         }
-        done = self._git("commit-tree", made, "-p", self._head, stdin=text, **author)
-        if done.returncode:
-            return Patch("", told, _last(done))
-        commit = _text(done).strip()
-        if why := _leading_out(self._tree, commit):
+        commit, why = self._git("commit-tree", made, "-p", self._head, stdin=text, **author)
+        if why := why or _leading_out(self._tree, commit):
             return Patch("", told, why)
         self._head = commit
         return Patch(commit, told)
 
-    def _git(
-        self, *words: str, stdin: bytes = b"", **env: str
-    ) -> subprocess.CompletedProcess[bytes]:
-        return process.run_bytes(
-            process.git(self._tree, *words), stdin=stdin, env={**self._env, **env}
-        )
+    def _git(self, *words: str, stdin: bytes = b"", **env: str) -> tuple[str, str]:
+        """Return what git prints, and the first line of why it fails (what does not fit, where)."""
+        command, env = process.git(self._tree, *words), {**self._env, **env}
+        done = process.run_bytes(command, stdin=stdin, env=env)
+        out, err = (text.decode(errors="replace").strip() for text in (done.stdout, done.stderr))
+        first = (err.splitlines() or ["git fails"])[0] if done.returncode else ""
+        return out, first.removeprefix("error: ").removeprefix("fatal: ")[:200]
 
 
 def _mails(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -211,13 +208,3 @@ def _leading_out(tree: Path, commit: str) -> str:
             if goal.startswith(("/", "..")):
                 return f"refused: {path} is a link that leads out of the tree"
     return ""
-
-
-def _text(done: subprocess.CompletedProcess[bytes]) -> str:
-    return done.stdout.decode(errors="replace")
-
-
-def _last(done: subprocess.CompletedProcess[bytes]) -> str:
-    """Return the first line that git wrote: what did not fit, and where."""
-    lines = done.stderr.decode(errors="replace").strip().splitlines()
-    return lines[0].removeprefix("error: ").removeprefix("fatal: ")[:200] if lines else "git fails"

@@ -14,8 +14,8 @@ from lsmeter.cli.console import SCREEN
 from lsmeter.cli.show import calibration_for
 from lsmeter.core.errors import BuildError, GuestError, UsageError
 from lsmeter.measure.results.directory import RunData
-from lsmeter.questions.bisect.history import SHORT, History, own_tree
-from lsmeter.questions.bisect.workshop_command import ATTRIBUTED, SURVEY, Workshop
+from lsmeter.questions.bisect.history import SHORT, History, own_history
+from lsmeter.questions.bisect.workshop_command import ATTRIBUTED, SURVEY, Visit, Workshop
 from lsmeter.questions.cells.frame import run_facts
 from lsmeter.questions.patches.document import Series
 from lsmeter.questions.patches.figures import (
@@ -68,15 +68,12 @@ def read_series(history: History, words: Sequence[str], base: str) -> Commits:
                 hint="leave --base out, or name files of patches",
             )
         start, found = read_range(history, words[0])
-    else:
-        start = history.commit(base, "--base")
-    own = replace(history, tree=own_tree(history))
-    if len(words) > 1 or files[0].exists():
-        patches = [path for path in files if _COVER not in path.name]
-        if len(patches) < len(files):
-            SCREEN.say("left out: a cover letter, which changes nothing")
-        found = tuple(apply_files(own.tree, start, patches))
-    return Commits(own, start, found)
+        return Commits(own_history(history), start, found)
+    start, own = history.commit(base, "--base"), own_history(history)
+    patches = [path for path in files if _COVER not in path.name]
+    if len(patches) < len(files):
+        SCREEN.say("left out: a cover letter, which changes nothing")
+    return Commits(own, start, tuple(apply_files(own.tree, start, patches)))
 
 
 def touched_setups(found: Commits) -> tuple[str, ...]:
@@ -113,15 +110,21 @@ def measure_series(shop: Workshop, found: Commits, calibration: str | None) -> S
 
 def _measure_base(shop: Workshop, base: str, folder: str, **more: object) -> RunData:
     """Measure what a series is held against; without it there is nothing to say."""
-    tried = shop.visit(base, folder, **more)
-    why = tried.why if tried.run is None else why_no_number(tried.run)
-    if tried.run is None or why:
+    tried = _measure_commit(shop, base, folder, **more)
+    if tried.run is None:
         kind = GuestError if tried.built else BuildError
         raise kind(
-            f"the base {base[:SHORT]} has no number: {why}",
+            f"the base {base[:SHORT]} has no number: {tried.why}",
             hint="name a base that builds and boots, or another --config",
         )
     return tried.run
+
+
+def _measure_commit(shop: Workshop, commit: str, folder: str, **more: object) -> Visit:
+    """Measure a commit; a run without a number is none."""
+    tried = shop.visit(commit, folder, **more)
+    why = tried.why if tried.run is None else why_no_number(tried.run)
+    return replace(tried, run=None, why=why) if why else tried
 
 
 def _narrow(shop: Workshop, found: Commits) -> tuple[Workshop, str]:
@@ -155,14 +158,11 @@ def _visit(
         SCREEN.say(f"{number}/{len(found.patches)}: {patch.commit[:SHORT]} {told.subject[:60]}")
         member, run = Member(patch.commit, told, Outcome.NOT_APPLIED, patch.why), None
         if not patch.why:
-            tried = shop.visit(patch.commit, ATTRIBUTED)
-            run, took_s = tried.run, (tried.build_s, tried.run_s)
-            why = tried.why if run is None else why_no_number(run)
-            lost = Outcome.NOT_MEASURED if tried.built else Outcome.NOT_BUILT
+            tried = _measure_commit(shop, patch.commit, ATTRIBUTED)
+            run, lost = tried.run, Outcome.NOT_MEASURED if tried.built else Outcome.NOT_BUILT
             member = Member(
-                patch.commit, told, lost, why, against, build_s=took_s[0], run_s=took_s[1]
+                patch.commit, told, lost, tried.why, against, tried.build_s, tried.run_s
             )
-            run = None if why else run
         if run is not None:
             member, last, against = judge_member(member, last, run, by), run, patch.commit
         took = f"build {member.build_s:.0f} s, run {member.run_s:.0f} s"
