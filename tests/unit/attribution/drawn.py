@@ -11,8 +11,7 @@ from typing import Any
 from lsmeter.core.model import BenchmarkStatus, Boot, Samples
 from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import PlannedBoot, make_plan
-from lsmeter.measure.tasks.attribute import MARKER_INSNS
-from lsmeter.questions.attribution.load import OUTPUT
+from lsmeter.measure.tasks.attribute import ATTRIBUTION, MARKER_INSNS
 from lsmeter.questions.attribution.profile import Tree
 from tests.unit.attribution.trees import nodes_text, tree
 from tests.unit.model_builders import benchmark, kernel
@@ -58,7 +57,7 @@ def draw_run(path: Path, draw: Callable[[PlannedBoot], Drawn], *setups: str, **w
         ]
         regions = (_region(at, *found[item.benchmark]) for at, item in enumerate(samples))
         text = f"lsmeter-attribution 3\n{''.join(regions)}stray 0\nrefused 0\neof\n"
-        return ended(planned, samples), {OUTPUT: text.encode()}
+        return ended(planned, samples), {ATTRIBUTION: text.encode()}
 
     stored(plan, path, boot, "attributed")
     return path

@@ -15,9 +15,8 @@ from pathlib import Path
 from lsmeter.core.model import BenchmarkStatus, Boot, Round, Samples, Whole
 from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import PlannedBoot, make_plan
-from lsmeter.measure.tasks.attribute import MARKER_INSNS
+from lsmeter.measure.tasks.attribute import ATTRIBUTION, MARKER_INSNS
 from lsmeter.measure.tasks.events import EVENTS, EVENTS_OUTPUT, HEADER
-from lsmeter.questions.attribution.load import OUTPUT
 from lsmeter.questions.attribution.profile import Tree
 from lsmeter.statistics.whole import seen_rounds
 from tests.unit.attribution.trees import nodes_text
@@ -64,9 +63,9 @@ def write_run(
         data = output(name) if attributed else b""
         if windows is not None:
             data = _with_windows(data, windows, rounds)
-        outputs = {OUTPUT: data} if data else {}
+        outputs = {ATTRIBUTION: data} if data else {}
         if events:
-            outputs = {OUTPUT: with_events(data), EVENTS_OUTPUT: vectors(VALUES[name])}
+            outputs = {ATTRIBUTION: with_events(data), EVENTS_OUTPUT: vectors(VALUES[name])}
         return ended(planned, samples), outputs
 
     stored(plan, path, boot, "attributed")

@@ -12,9 +12,10 @@ import pytest
 from lsmeter.app import make_app
 from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.model import Place
+from lsmeter.measure.tasks.attribute import ATTRIBUTION
 from lsmeter.questions.attribution.account import layer_accounts, run_accounts
 from lsmeter.questions.attribution.data import LAYER
-from lsmeter.questions.attribution.load import OUTPUT, load_run
+from lsmeter.questions.attribution.load import load_run
 from lsmeter.questions.cells.layers import LayerCost, LayeredCost
 from tests.unit.attribution.recorded import BENCHMARKS, VALUES, write_run
 
@@ -146,7 +147,7 @@ def test_unknown_setups_are_refused(before: Path, after: Path) -> None:
 def test_damaged_attribution_costs_itself_only_and_is_named(tmp_path: Path, damage: bytes) -> None:
     path = write_run(tmp_path / "run", "before")
     whole = load_run(path)[1]
-    one, *others = sorted(path.rglob(f"{OUTPUT}.zst"))
+    one, *others = sorted(path.rglob(f"{ATTRIBUTION}.zst"))
     one.write_bytes(damage)
     run, cells, _ = load_run(path)
     assert [str(one) in problem.detail for problem in run.damaged] == [True]

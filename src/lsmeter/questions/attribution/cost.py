@@ -110,21 +110,7 @@ def typical_cost(tree: Tree) -> Cost:
 
     Interrupts that fell into it are one site without hooks; all else is in line.
     """
-    return _counted(tree, _of_call(tree), interrupts=False)
-
-
-def typical_sites(tree: Tree) -> Iterator[tuple[Node, Site]]:
-    """Yield each node of the call that a tree is of with its site, as typical_cost has them."""
-    for node, site, _ in _located(tree, _of_call(tree), interrupts=False):
-        yield node, site
-
-
-def _of_call(tree: Tree) -> list[Context]:
-    found: list[Context] = []
-    for node in tree.nodes:
-        root = Context.INTERRUPT if node.function.name == INTERRUPT else Context.CALL
-        found.append(root if node.parent < 0 else found[node.parent])
-    return found
+    return _counted(tree, typical=True)
 
 
 def whole_cost(parts: Iterable[tuple[Tree, float]]) -> Cost:
@@ -132,7 +118,7 @@ def whole_cost(parts: Iterable[tuple[Tree, float]]) -> Cost:
 
     User space is left out.
     """
-    return combined((_counted(tree, contexts(tree)), factor) for tree, factor in parts)
+    return combined((_counted(tree, typical=False), factor) for tree, factor in parts)
 
 
 def combined(parts: Iterable[tuple[Cost, float]]) -> Cost:
@@ -189,14 +175,11 @@ def _by_name(cost: Cost) -> dict[tuple[Context, str, str], Amount]:
     return _summed((_key(site), *amount) for site, amount in cost.sites.items())
 
 
-def _counted(tree: Tree, found: Iterable[Context], *, interrupts: bool = True) -> Cost:
-    """Give each instruction of a tree to its site; user space is left out.
-
-    found has the context of each node. Without interrupts, these are not looked into.
-    """
+def _counted(tree: Tree, *, typical: bool) -> Cost:
+    """Give each instruction of a tree to its site; user space is left out."""
     parts: list[tuple[Site, int, int]] = []
     calls: dict[tuple[Context, str], float] = {}
-    for node, site, entered in _located(tree, found, interrupts=interrupts):
+    for node, site, entered in locate_nodes(tree, typical=typical):
         if entered:
             key = (site.context, site.hook)
             calls[key] = calls.get(key, 0) + node.calls
@@ -205,14 +188,15 @@ def _counted(tree: Tree, found: Iterable[Context], *, interrupts: bool = True) -
     return Cost(_summed(parts), calls)
 
 
-def _located(
-    tree: Tree, found: Iterable[Context], *, interrupts: bool
-) -> Iterator[tuple[Node, Site, bool]]:
-    """Yield each node with its site, and whether it is what the site's hook begins with."""
-    known = list(found)
+def locate_nodes(tree: Tree, *, typical: bool) -> Iterator[tuple[Node, Site, bool]]:
+    """Yield each node with its site, and whether it is what the site's hook begins with.
+
+    The tree is of a typical call, whose interrupts are not looked into, or of a window.
+    """
+    known = _of_call(tree) if typical else contexts(tree)
     owners: list[str] = []  # of each node: the hook above it in its context, "" for none
     for node, context in zip(tree.nodes, known, strict=True):
-        closed = context is Context.INTERRUPT and not interrupts
+        closed = context is Context.INTERRUPT and typical
         # Work that happens to run below a hook, but in a context of its own, is not the hook's.
         same = node.parent >= 0 and known[node.parent] is context
         above = owners[node.parent] if same else ""
@@ -220,6 +204,14 @@ def _located(
         owners.append(owner)
         site = Site(context, owner, _INTERRUPTS if closed else node.function)
         yield node, site, bool(owner) and not above
+
+
+def _of_call(tree: Tree) -> list[Context]:
+    found: list[Context] = []
+    for node in tree.nodes:
+        root = Context.INTERRUPT if node.function.name == INTERRUPT else Context.CALL
+        found.append(root if node.parent < 0 else found[node.parent])
+    return found
 
 
 @lru_cache(maxsize=1 << 16)

@@ -17,7 +17,7 @@ from typing import Any
 from lsmeter.core.groups import grouped
 from lsmeter.measure.tasks.events import EVENTS
 from lsmeter.questions.attribution.account import Account, Pair, operation
-from lsmeter.questions.attribution.cost import exact_sum, typical_sites
+from lsmeter.questions.attribution.cost import exact_sum, locate_nodes
 from lsmeter.questions.attribution.profile import Tree
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Kind, Table
@@ -160,7 +160,7 @@ _Site = tuple[str, str, str]  # hook, function, module
 
 def _by_site(tree: Tree) -> dict[_Site, Numbers]:
     found: dict[_Site, list[float]] = {}
-    for node, site in typical_sites(tree):
+    for node, site, _ in locate_nodes(tree, typical=True):
         if node.events:
             row = found.setdefault((site.hook, *site.function), [0] * len(NAMES))
             for event, count in node.events:

@@ -25,9 +25,6 @@ from lsmeter.statistics.estimate import BootReadings
 from lsmeter.statistics.whole import seen_rounds
 from lsmeter.tables.values import many
 
-OUTPUT = ATTRIBUTION  # of the plugin, beside a boot
-
-
 # What one boot measured, in the order in which it did, and what its plugin counted.
 AttributedBoot = tuple[Sequence[Samples], Profile]
 
@@ -58,7 +55,7 @@ class AttributedCell:
 
 
 def load_run(path: Path) -> tuple[RunData, tuple[AttributedCell, ...], tuple[Problem, ...]]:
-    """Read a run, its attribution, and what of that is damaged.
+    """Read a run, its attribution, and what of both is damaged.
 
     UsageError for a run without attribution, InfrastructureError when none of it is left.
     """
@@ -71,7 +68,7 @@ def load_run(path: Path) -> tuple[RunData, tuple[AttributedCell, ...], tuple[Pro
             raise InfrastructureError(what, hint="measure again: the same command with --fresh")
         hint = "make one: lsmeter run --attribute ..."
         raise UsageError(f"{path}: this run has no attribution", hint=hint)
-    return run, cells, problems
+    return run, cells, (*run.damaged, *problems)
 
 
 def run_cells(
@@ -118,10 +115,10 @@ def run_cells(
 
 
 def _profile(folder: Path, regions: frozenset[int] | None) -> Profile:
-    data = read_output(folder, OUTPUT)
+    data = read_output(folder, ATTRIBUTION)
     if data is None:
         raise InfrastructureError("what the plugin counted is missing")
-    return _parsed(data, str(folder / OUTPUT), regions)
+    return _parsed(data, str(folder / ATTRIBUTION), regions)
 
 
 @lru_cache(maxsize=64)  # a rule and a report of one run read the same trees, which take long

@@ -154,10 +154,10 @@ def cost(
         check_shown(replace(options, setup=None), run)
     with showing(code):
         data, cells, damaged = load_run(run)
-        _warn((*data.damaged, *damaged))
+        _warn(damaged)
         found = run_accounts(cells, data.manifest.baseline_setup)
         accounts = _only([item for item in found if item.typical.benchmarks], only)
-        if not accounts and (damaged or data.damaged):
+        if not accounts and damaged:
             raise _too_damaged(f"{run}: too much of its attribution is damaged to explain a setup")
         if not accounts:
             raise UsageError(
@@ -169,7 +169,7 @@ def cost(
             for name, text in graph_files(accounts).items():
                 write(graphs / name, text.encode(), "--graphs")
         show(partial(cost_document, accounts))
-    return int(ExitCode.INCOMPLETE if code is ExitCode.OK and (damaged or data.damaged) else code)
+    return int(ExitCode.INCOMPLETE if code is ExitCode.OK and damaged else code)
 
 
 def _too_damaged(what: str) -> InfrastructureError:
@@ -214,7 +214,7 @@ def diff(
     from lsmeter.questions.time.figures import predict_differences
 
     (old, before, damaged), (new, after, more) = load_run(run_a), load_run(run_b)
-    lost = (*old.damaged, *damaged, *new.damaged, *more)
+    lost = (*damaged, *more)
     _warn(lost)
     accounts = list(counterparts(before, after))
     chosen = _only(accounts, setup) if accounts else accounts
