@@ -221,7 +221,9 @@ def test_trees_and_a_source_stand_beside_what_was_counted(
     known = {item.id: replace(item, calls="open", components=1) for item in (OPEN, DEEPER)}
     benchmarks = tuple(known.get(item.id, item) for item in counted.manifest.benchmarks)
     run = replace(counted, manifest=replace(counted.manifest, benchmarks=benchmarks))
-    trees = {HERE: {OPEN.id: tree(syscall(runs(INODE, 2), runs("security_file_open", 1)))}}
+    seen = tree(syscall(runs(INODE, 2), runs("security_file_open", 1)))
+    place = SimpleNamespace(place=HERE)
+    cell = SimpleNamespace(cell=place, kept={OPEN.id: seen}, trees={OPEN.id: seen})
     use = SimpleNamespace(interface=INODE, chain=("__do_sys_open", INODE))
     edge = SimpleNamespace(caller="__do_sys_open", callee=INODE)
     source = SimpleNamespace(
@@ -229,10 +231,9 @@ def test_trees_and_a_source_stand_beside_what_was_counted(
         edges={"tmpfs": (edge,)},
         syscalls=(SimpleNamespace(syscall="open", filesystem="tmpfs", hooks=(use,)),),
     )
-    monkeypatch.setattr("lsmeter.questions.hooks.agreement.gather.trees_of", lambda _: (trees, ()))
-    monkeypatch.setattr(
-        "lsmeter.questions.hooks.agreement.gather.symbols_of", lambda _: frozenset()
-    )
+    gather = "lsmeter.questions.hooks.agreement.gather"
+    monkeypatch.setattr(f"{gather}.run_cells", lambda _: ((cell,), ()))
+    monkeypatch.setattr(f"{gather}.symbols_of", lambda _: frozenset())
     found = agree([run], source)  # type: ignore[arg-type]
     one, two = found.places[HERE]
     assert (one.total, one.source, two.total) == (

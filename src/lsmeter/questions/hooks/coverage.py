@@ -7,7 +7,6 @@ import fnmatch
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,6 @@ class Coverage:
         return len(self.hooks) - sum(out_of_reach(name) for name in self.missing)
 
 
-@lru_cache(maxsize=4096)
 def _rule(name: str) -> Mapping[str, Any]:
     """Return why no benchmark reaches a hook, and whether none can."""
     fits = (i for i in _RULES if any(fnmatch.fnmatchcase(name, form) for form in i["hooks"]))

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 
 from lsmeter.core.errors import UsageError
-from lsmeter.core.model import Benchmark, Kernel, Place, Problem
+from lsmeter.core.model import Benchmark, Kernel, Place
 from lsmeter.machines.plugin import listed_symbols
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks.count import REFUSED
 from lsmeter.questions.attribution.load import run_cells
-from lsmeter.questions.attribution.profile import Tree
 from lsmeter.questions.hooks.agreement.compare import (
     Agreement,
     BenchmarkAgreement,
@@ -21,21 +20,13 @@ from lsmeter.questions.hooks.agreement.compare import (
     kernel_facts,
     source_of,
 )
-from lsmeter.questions.hooks.count import find_counts, guest_facts
+from lsmeter.questions.hooks.count import Counts, find_counts, guest_facts
 from lsmeter.questions.hooks.source.model import SourceAnalysis
 from lsmeter.questions.hooks.source.rules import least_needed
 from lsmeter.questions.slopes.figures import find_slopes
 
 _SERIES = re.compile(r"(?<![\d.])(\d+\.\d+)(?!\d)")
 _MAX_SYMBOLS_BYTES = 64 << 20
-
-
-def trees_of(
-    run: RunData,
-) -> tuple[Mapping[Place, Mapping[str, Tree]], tuple[Problem, ...]]:
-    """Return the call trees of a run's cells that were attributed, and which are damaged."""
-    cells, problems = run_cells(run)
-    return {item.cell.place: item.trees for item in cells if item.trees}, problems
 
 
 def symbols_of(kernel: Kernel) -> frozenset[str]:
@@ -55,10 +46,11 @@ def agree(runs: Sequence[RunData], source: SourceAnalysis | None = None) -> Agre
     place. UsageError when one name stands for two kernels.
     """
     kernels = _kernels(runs)
-    read = [trees_of(run) for run in runs]
-    trees = {place: found for of_run, _ in read for place, found in of_run.items()}
-    counted = _counted(runs)
-    sloped = {(s.place, s.benchmark.id): s for run in runs for s in find_slopes(run).slopes}
+    read = [(run_cells(run), find_counts(run), find_slopes(run)) for run in runs]
+    cells = (item for (attributed, _), _, _ in read for item in attributed)
+    trees = {item.cell.place: item.trees for item in cells if item.kept}
+    counted = _counted(counts for _, counts, _ in read)
+    sloped = {(s.place, s.benchmark.id): s for _, _, found in read for s in found.slopes}
     there = dict.fromkeys((*trees, *(place for place, _ in counted)))
     beside = {place.beside for place in there}
     slopes = {(place.beside, name): found for (place, name), found in reversed(sloped.items())}
@@ -82,8 +74,8 @@ def agree(runs: Sequence[RunData], source: SourceAnalysis | None = None) -> Agre
                 yield compare(readings, facts[place.kernel], ways)
 
     alone = dict.fromkeys(place for place, _ in sloped if place.beside not in beside)
-    problems = [problem for _, damaged in read for problem in damaged]
-    problems += [p for run in runs for f in (find_counts, find_slopes) for p in f(run).problems]
+    problems = [problem for (_, damaged), _, _ in read for problem in damaged]
+    problems += [p for _, one, other in read for p in (*one.problems, *other.problems)]
     views: dict[str, Sized] = {"counting": counted, "attribution": trees, "slopes": sloped}
     notes = [] if source else ["source: not given (--source TREE)"]
     notes += [f"{name}: in none of the runs" for name, found in views.items() if not found]
@@ -125,10 +117,10 @@ def _kernels(runs: Iterable[RunData]) -> dict[str, Kernel]:
     return found
 
 
-def _counted(runs: Iterable[RunData]) -> dict[tuple[Place, str], dict[str, tuple[int, ...]]]:
+def _counted(runs: Iterable[Counts]) -> dict[tuple[Place, str], dict[str, tuple[int, ...]]]:
     """Return all readings of each hook; a benchmark that ran none has no hooks."""
     found: dict[tuple[Place, str], dict[str, tuple[int, ...]]] = {}
-    for counts in map(find_counts, runs):
+    for counts in runs:
         found |= {(place, benchmark.id): {} for place, benchmark in counts.benchmarks}
         for item in counts.counts:
             if (hooks := found.get((item.place, item.benchmark.id))) is not None:

@@ -32,12 +32,11 @@ from lsmeter.core.model.arch import find_arch
 from lsmeter.core.progress import SILENT, Progress
 from lsmeter.core.registry import nearest
 from lsmeter.questions.hooks.source import framework
-from lsmeter.questions.hooks.source.calls import calls_of
 from lsmeter.questions.hooks.source.config import EVERYTHING, Config, compiled, left_out
 from lsmeter.questions.hooks.source.model import FileFacts, Module, SourceAnalysis
 from lsmeter.questions.hooks.source.program import FRAMEWORK, Program
 from lsmeter.questions.hooks.source.reach import Reach
-from lsmeter.questions.hooks.source.rules import NOTES, SYSCALLS, TREE
+from lsmeter.questions.hooks.source.rules import NOTES, SYSCALLS, TREE, calls_of
 from lsmeter.questions.hooks.source.syntax import read_file
 
 MAX_FILE_BYTES = 4 * 1024 * 1024  # ten times the largest C file of a kernel's VFS
@@ -127,7 +126,8 @@ def _analyse(listing: _Listing, progress: Progress) -> SourceAnalysis:
     texts = {path: compiled(_read_source(root, path), config) for path in wanted}
     hooks = framework.find_hooks(*(texts.pop(path, "") for path in definitions))
     folders = {path.rpartition("/")[0] for path in texts}
-    lines = framework.all_code_lines(texts, {one: _ignored_names(root, one) for one in folders})
+    ignored = frozenset(path for folder in folders for path in _ignored_files(root, folder))
+    lines = framework.all_code_lines(texts, ignored)
     modules = framework.find_modules(texts, hooks, lines)
     program = Program(facts, listing.owners, modules, listing.calls)
     interfaces = framework.find_interfaces(program, hooks, modules)
@@ -313,10 +313,10 @@ def _behind_link(root: Path, path: str) -> bool:
     return any((root / one).is_symlink() for one in (inside, *inside.parents[:-1]))
 
 
-def _ignored_names(root: Path, folder: str) -> frozenset[str]:
-    """Return the plain names in the .gitignore of a folder: files that a build makes."""
-    lines = (line.strip() for line in _read_optional(root, f"{folder}/.gitignore").splitlines())
-    return frozenset(line.lstrip("/") for line in lines if line and not line.startswith("#"))
+def _ignored_files(root: Path, folder: str) -> Iterator[str]:
+    """Yield the files that the .gitignore of a folder names plainly: a build makes them."""
+    lines = _read_optional(root, f"{folder}/.gitignore").splitlines()
+    return (f"{folder}/{line.strip().lstrip('/')}" for line in lines)
 
 
 def _kernel_version(root: Path) -> str:

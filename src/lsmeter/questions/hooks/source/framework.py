@@ -89,19 +89,10 @@ def code_lines(text: str) -> int:
     return sum(1 for line in _NOT_CODE.sub(without, text).split("\n") if line.strip())
 
 
-def all_code_lines(
-    texts: Mapping[str, str], ignored: Mapping[str, frozenset[str]]
-) -> dict[str, int]:
-    """Return the code lines of each file, without KUnit tests and files that a build makes.
-
-    ignored are the names that the .gitignore of a folder has, by folder.
-    """
-    places = {path: path.rpartition("/") for path in texts if not _TEST.search(path)}
-    return {
-        path: code_lines(texts[path])
-        for path, (folder, _, name) in places.items()
-        if name not in ignored.get(folder, ())
-    }
+def all_code_lines(texts: Mapping[str, str], ignored: frozenset[str]) -> dict[str, int]:
+    """Return the code lines of each file, without KUnit tests, and what git ignores: it is made."""
+    counted = {path: text for path, text in texts.items() if not _TEST.search(path)}
+    return {path: code_lines(text) for path, text in counted.items() if path not in ignored}
 
 
 def find_modules(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmeter.catalogue.studies import printed_rows
+from lsmeter.core.model.arch import Arch
 from lsmeter.questions.hooks.source.model import Count
 
 _RULES: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("rules.toml").read_text())
@@ -50,6 +51,19 @@ _NO_DECISION = re.compile(
     r"|listsecurity|getsecid|getlsmprop|need_killpriv|killpriv|setintegrity|setsecctx|getsecctx"
     r"|notifysecctx|xattr_skipcap)|set_fowner|_security$"
 )
+
+
+_ROW = re.compile(r"^\d+[ \t]+(\w+)[ \t]+\w+[ \t]+sys_(\w+)", re.MULTILINE)
+_IN_HEADER = re.compile(r"\bsys_(\w+)")
+
+
+def calls_of(arch: Arch, path: str, table: str) -> tuple[str, ...]:
+    """Return the SYSCALLS of an architecture: of a .tbl file, or of a header that lists them."""
+    if path.endswith(".h"):
+        known = set(_IN_HEADER.findall(table))
+    else:
+        known = {name for abi, name in _ROW.findall(table) if abi in arch.call_abis}
+    return tuple(name for name in SYSCALLS if name in known)
 
 
 def _matcher(kind: str) -> Callable[[str], re.Match[str] | None]:
