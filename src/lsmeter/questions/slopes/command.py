@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from lsmeter.cli.options import (
@@ -77,24 +78,19 @@ def slopes(options: SlopesOptions, run: RunArgument = None, plot: PlotOption = N
     named = [make_experiment({**sweep, **kernels, "setups": swept})]
     named += [make_experiment({**looked, **kernels, "setups": [*beside]})] if beside else []
 
-    def plan_kernels(kernels: Sequence[Kernel]) -> list[Experiment]:
-        return _experiments(kernels, options.setup, beside, sweep, looked)
-
-    with measured(run, plan_kernels, "slopes", options, named=named, tasks=["sweep"]) as (
-        data,
-        code,
-    ):
+    plan = partial(_experiments, options.setup, beside, sweep, looked)
+    with measured(run, plan, "slopes", options, named=named, tasks=["sweep"]) as (data, code):
         show(document(data))
         draw(plot, lambda: specification(find_slopes(data)))
     return code
 
 
 def _experiments(
-    kernels: Sequence[Kernel],
     setups: list[str] | None,
     beside: Sequence[str] | None,
     sweep: dict[str, Any],
     looked: dict[str, Any],
+    kernels: Sequence[Kernel],
 ) -> list[Experiment]:
     """Sweep each kernel with the setups that were named, else the first that it has.
 

@@ -98,14 +98,14 @@ def _lookup_sentences(found: Slopes) -> Iterator[str]:
 
 def _slopes(found: Slopes, place: Place) -> Table:
     slopes = [slope for slope in found.slopes if slope.place == place]
-    counters = _counters(found, place)
-    looked_up = {
-        (item.place.setup, item.name, item.benchmark.id): Shown(
-            item.runs, f"{item.runs}{'' if item.steady else '~'}"
-        )
-        for item in found.lookups
-        if item.place.beside == place.beside
-    }
+    looked_up: dict[tuple[str, str, str], Shown] = {}
+    first: dict[tuple[str, str], str] = {}  # counter of each file of a setup, by the file
+    for item in found.lookups:
+        if item.place.beside == place.beside:
+            runs = Shown(item.runs, f"{item.runs}{'' if item.steady else '~'}")
+            looked_up[item.place.setup, item.name, item.benchmark.id] = runs
+            first.setdefault((item.place.setup, item.name.partition(".")[0]), item.name)
+    counters = [(setup, counter) for (setup, _), counter in first.items()]
 
     def counted(setup: str, name: str) -> Field:
         def value(slope: Slope) -> Value:
@@ -133,15 +133,6 @@ def _slopes(found: Slopes, place: Place) -> Table:
     ]
     more = (" ".join([_LEGEND, *legend]),)
     return tabled("slopes", place.label, fields, slopes, more=more, fixed=2)
-
-
-def _counters(found: Slopes, place: Place) -> list[tuple[str, str]]:
-    """Return setup and name of the first counter of each file that was read in a place."""
-    first: dict[tuple[str, str], str] = {}
-    for item in found.lookups:
-        if item.place.beside == place.beside:
-            first.setdefault((item.place.setup, item.name.partition(".")[0]), item.name)
-    return [(setup, counter) for (setup, _), counter in first.items()]
 
 
 def _range(depths: tuple[int, ...]) -> str:
