@@ -94,7 +94,7 @@ def _changed_files(tree: Path, base: str, last: str) -> list[str]:
 
 
 def _numbers(first: str, count: str | None) -> range:
-    return range(int(first), int(first) + (1 if count is None else int(count)))
+    return range(int(first), int(first) + int(count or 1))
 
 
 def _lines_of(tree: Path, commit: str, path: str) -> dict[int, str]:

@@ -174,6 +174,5 @@ def _facts(run: RunData) -> tuple[tuple[str, str], ...]:
     """Say how the series was measured."""
     kernel = run.manifest.kernels[0]
     setups = ", ".join(setup.name for setup in run.manifest.setups)
-    facts = {"kernel": f"Linux {kernel.release}, {kernel.origin}", "setups": setups}
-    kept = {name: said for name, said in run_facts(run) if name != "kernels"}
-    return (*facts.items(), *kept.items())
+    facts = ("kernel", f"Linux {kernel.release}, {kernel.origin}"), ("setups", setups)
+    return (*facts, *(fact for fact in run_facts(run) if fact[0] != "kernels"))
