@@ -32,10 +32,9 @@ from lsmeter.measure.tasks.events import (
 )
 from lsmeter.questions.attribution.account import run_accounts
 from lsmeter.questions.attribution.events import (
-    account_changes,
-    benchmark_changes,
     by_function,
     by_hook,
+    event_changes,
 )
 from lsmeter.questions.attribution.load import load_run
 from lsmeter.questions.cost.build import run_report
@@ -269,13 +268,13 @@ def test_hooks_and_functions_have_all_events_of_the_trees(run: Path) -> None:
     data, cells, _ = load_run(run)
     for account in run_accounts(cells, data.manifest.baseline_setup):
         for pair in account.pairs.values():
-            found = benchmark_changes(pair)
+            found = event_changes({"open": pair})
             for side, tree in (("baseline", pair.baseline.tree), ("tested", pair.tested.tree)):
                 for grouped in (found, by_hook(found), by_function(found)):
                     assert sum(getattr(item, side)[0] for item in grouped) == tree.insns
                 loads = sum(node.calls for node in tree.nodes)
                 assert sum(getattr(item, side)[1] for item in found) == loads
-        hooks = {item.hook: item.difference[0] for item in by_hook(account_changes(account))}
+        hooks = {item.hook: item.difference[0] for item in by_hook(event_changes(account.pairs))}
         for hook in account.typical.total.hooks:
             if hook.context.inline:
                 assert hooks[hook.hook] == pytest.approx(hook.difference_insns), hook.hook

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from lsmeter.questions.attribution import events
 from lsmeter.questions.attribution.account import Account, Explained
@@ -48,13 +48,6 @@ def _picked(item: object, names: Iterable[str]) -> Entry:
     return {name: getattr(item, name) for name in names}
 
 
-class _Part(NamedTuple):
-    """A hook, and its share of the difference."""
-
-    hook: HookChange
-    share: float | None
-
-
 def _first(
     name: str, line: Sequence[Field], count: int, of: Callable[[Any], Sequence[object]]
 ) -> tuple[Field, Field]:
@@ -67,21 +60,18 @@ def _first(
 
 def _hooks(total: str, count: int, *, contexts: bool = False) -> tuple[Field, Field]:
     read = attrgetter(total)
-    line = (
-        named("hook", "hook.hook"),
-        *([named("context", "hook.context")] * contexts),
-        Field("baseline_calls", value="hook.baseline_calls"),
-        Field("calls", value="hook.tested_calls"),
-        Field("difference_insns", value="hook.difference_insns"),
-        Field("share"),
-    )
+    names = [named("hook"), *([named("context")] * contexts)]
+    numbers = map(Field, ("baseline_calls", "calls", "difference_insns", "share"))
 
-    def parts(item: object) -> list[_Part]:
+    def parts(item: object) -> list[Entry]:
         found: Explanation = read(item)
         share = found.share_of_trees if contexts else found.share
-        return [_Part(hook, share(hook)) for hook in listed(found.hooks)]
+        return [
+            _picked(hook, _WHOLE_HOOK) | {"calls": hook.tested_calls, "share": share(hook)}
+            for hook in listed(found.hooks)
+        ]
 
-    return _first("hooks", line, count, parts)
+    return _first("hooks", (*names, *numbers), count, parts)
 
 
 _CHANGED = (named("function"), named("module"), Field("difference_insns"))

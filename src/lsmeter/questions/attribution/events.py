@@ -73,21 +73,19 @@ def has_events(pairs: Mapping[str, Pair]) -> bool:
     )
 
 
-def benchmark_changes(pair: Pair) -> tuple[EventChange, ...]:
-    """Return every function below every hook that has an event on either side."""
-    return _changes(_by_site(pair.baseline.tree), _by_site(pair.tested.tree))
+def event_changes(pairs: Mapping[str, Pair]) -> tuple[EventChange, ...]:
+    """Return every function below every hook that has an event on either side.
 
-
-def account_changes(item: Account) -> tuple[EventChange, ...]:
-    """Return the same over all operations: the mean over the variants of each, summed."""
-    variants = Counter(map(operation, item.pairs))
+    The mean over the variants of each operation is summed over all operations.
+    """
+    variants = Counter(map(operation, pairs))
     # Whole numbers stay so.
     factors = {name: 1 if many == 1 else 1 / many for name, many in variants.items()}
-    sides = (
-        _summed((_by_site(tree), factors[operation(name)]) for name, tree in trees.items())
-        for trees in (item.before, item.after)
-    )
-    return _changes(*sides)
+    parts = [(pair, factors[operation(name)]) for name, pair in pairs.items()]
+    before = _summed((_by_site(pair.baseline.tree), factor) for pair, factor in parts)
+    after = _summed((_by_site(pair.tested.tree), factor) for pair, factor in parts)
+    sites = sorted(before.keys() | after.keys())
+    return _ordered(EventChange(*i, before.get(i, _NONE), after.get(i, _NONE)) for i in sites)
 
 
 def by_hook(changes: Iterable[EventChange]) -> tuple[EventChange, ...]:
@@ -104,9 +102,9 @@ def entry(item: Account) -> dict[str, Any]:
     """Return the events of an account for programs; nothing where a side has none."""
     if not has_events(item.pairs):
         return {}
-    found = account_changes(item)
+    found = event_changes(item.pairs)
     operations = [
-        {"benchmark": name, "hooks": _entries(by_hook(benchmark_changes(pair)), "hook")}
+        {"benchmark": name, "hooks": _entries(by_hook(event_changes({name: pair})), "hook")}
         for name, pair in sorted(item.pairs.items())
     ]
     by_name = _entries(by_function(found), "function", "module")
@@ -133,7 +131,7 @@ def event_tables(item: Account) -> Iterator[Table]:
     """Yield what hooks, and what functions, changed in each event; nothing without events."""
     if not has_events(item.pairs):
         return
-    found = account_changes(item)
+    found = event_changes(item.pairs)
     hooks = [one for one in by_hook(found) if one.changed]
     functions = [one for one in by_function(found) if one.changed]
     left = len(functions) - _SHOWN
@@ -179,13 +177,6 @@ def _summed(parts: Iterable[tuple[Mapping[_Site, Numbers], float]]) -> dict[_Sit
 
 def _total(rows: Sequence[Sequence[float]]) -> Numbers:
     return tuple(exact_sum(column) for column in zip(*rows, strict=True))
-
-
-def _changes(
-    before: Mapping[_Site, Numbers], after: Mapping[_Site, Numbers]
-) -> tuple[EventChange, ...]:
-    sites = sorted(before.keys() | after.keys())
-    return _ordered(EventChange(*i, before.get(i, _NONE), after.get(i, _NONE)) for i in sites)
 
 
 def _grouped(

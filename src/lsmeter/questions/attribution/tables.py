@@ -83,8 +83,9 @@ def _document(
     data = {"format_version": _VERSION, "setups": [entry(item) for item in known], **said}
     sections, stacks = tuple(map(show, known)), account_stacks(known)
     answer = first_of(f"{item.label}: {layer_sentence(item, _NAMED)}" for item in known)
-    made = Document(name, _VERSION, title, (), (RULE,), sections, notes, data, stacks=stacks)
-    return replace(made, answer=answer)
+    return Document(
+        name, _VERSION, title, (), (RULE,), sections, notes, data, answer, stacks=stacks
+    )
 
 
 def section(item: Account, detail: Detail | None = None, *, cut: bool = True) -> Section:

@@ -187,13 +187,11 @@ class Agreement:
     @property
     def compared(self) -> bool:
         """Whether two views had the same benchmark anywhere."""
-        outcomes = (
-            outcome
+        return any(
+            {item.total, item.checks, item.source} != {Outcome.NOT_MEASURED}
             for items in self.places.values()
             for item in items
-            for outcome in (item.total, item.checks, item.source)
         )
-        return any(outcome is not Outcome.NOT_MEASURED for outcome in outcomes)
 
 
 @dataclass(frozen=True)

@@ -117,10 +117,10 @@ def _kernels(runs: Iterable[RunData]) -> dict[str, Kernel]:
     return found
 
 
-def _counted(runs: Iterable[Counts]) -> dict[tuple[Place, str], dict[str, tuple[int, ...]]]:
+def _counted(every: Iterable[Counts]) -> dict[tuple[Place, str], dict[str, tuple[int, ...]]]:
     """Return all readings of each hook; a benchmark that ran none has no hooks."""
     found: dict[tuple[Place, str], dict[str, tuple[int, ...]]] = {}
-    for counts in runs:
+    for counts in every:
         found |= {(place, benchmark.id): {} for place, benchmark in counts.benchmarks}
         for item in counts.counts:
             if (hooks := found.get((item.place, item.benchmark.id))) is not None:

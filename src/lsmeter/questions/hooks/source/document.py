@@ -172,10 +172,10 @@ def mediation_table(analysis: SourceAnalysis, filesystem: str) -> Table:
 def _reached(analysis: SourceAnalysis, filesystem: str) -> Table:
     """Return every other interface that each system call can reach."""
     decisions = {one.name for one in analysis.interfaces if one.decision}
-    rows: list[tuple[Value, ...]] = []
-    for use in _of(analysis, filesystem):
-        others = {one.interface for one in use.hooks} - decisions
-        rows.append((use.syscall, len(use.hooks), _bare(others)))
+    rows = (
+        (use.syscall, len(use.hooks), _bare({one.interface for one in use.hooks} - decisions))
+        for use in _of(analysis, filesystem)
+    )
     prose = columns(Kind.PROSE, "those that decide no access to a file")
     return Table(
         "reached",
