@@ -193,6 +193,20 @@ def test_words_that_name_no_commits_are_refused(
             find_history(place)
 
 
+def test_a_repository_that_is_no_longer_shallow_has_all_its_commits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LSMETER_CACHE", str(tmp_path / "cache"))
+    tree = tmp_path / "tree"
+    first, second = repository(tree, [{"a": "0"}, {"a": "1"}])
+    shallow = tree / ".git/shallow"
+    shallow.write_text(f"{second}\n")
+    with pytest.raises(UsageError, match="rev-parse fails"):
+        own_history(find_history(tree)).parent(second)
+    shallow.unlink()
+    assert own_history(find_history(tree)).parent(second) == first
+
+
 def test_the_users_tree_is_not_touched(
     linear: tuple[Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,6 +121,8 @@ def own_history(history: History) -> History:
     shallow = history.objects.parent / "shallow"
     if shallow.is_file():
         write_atomic(home / ".git/shallow", shallow.read_bytes())
+    else:
+        (home / ".git/shallow").unlink(missing_ok=True)  # it may have been one, and is no longer
     return replace(history, tree=home)
 
 
