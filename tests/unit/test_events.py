@@ -32,9 +32,8 @@ from lsmeter.measure.tasks.events import (
 )
 from lsmeter.questions.attribution.account import run_accounts
 from lsmeter.questions.attribution.events import (
-    by_function,
-    by_hook,
     event_changes,
+    sum_changes,
 )
 from lsmeter.questions.attribution.load import load_run
 from lsmeter.questions.cost.build import run_report
@@ -269,12 +268,15 @@ def test_hooks_and_functions_have_all_events_of_the_trees(run: Path) -> None:
     for account in run_accounts(cells, data.manifest.baseline_setup):
         for pair in account.pairs.values():
             found = event_changes({"open": pair})
+            by_hook = sum_changes(found, "hook")
+            by_function = sum_changes(found, "function")
             for side, tree in (("baseline", pair.baseline.tree), ("tested", pair.tested.tree)):
-                for grouped in (found, by_hook(found), by_function(found)):
+                for grouped in (found, by_hook, by_function):
                     assert sum(getattr(item, side)[0] for item in grouped) == tree.insns
                 loads = sum(node.calls for node in tree.nodes)
                 assert sum(getattr(item, side)[1] for item in found) == loads
-        hooks = {item.hook: item.difference[0] for item in by_hook(event_changes(account.pairs))}
+        summed = sum_changes(event_changes(account.pairs), "hook")
+        hooks = {item.hook: item.difference[0] for item in summed}
         for hook in account.typical.total.hooks:
             if hook.context.inline:
                 assert hooks[hook.hook] == pytest.approx(hook.difference_insns), hook.hook

@@ -26,9 +26,8 @@ _SITE = ("context", "deferred", "hook", *_FUNCTION)
 _HOOK = ("hook", *_CALLS, "baseline_insns", "tested_insns", "difference_per_call")
 _WHOLE_HOOK = ("context", "deferred", "hook", *_CALLS)
 _SUMS = (
-    *("baseline_insns", "tested_insns", "difference_insns", "hook_inline_insns"),
-    *("hook_deferred_insns", "outside_inline_insns", "outside_deferred_insns"),
-    *("reported_insns", "unseen_insns"),
+    *("difference_insns", "hook_inline_insns", "hook_deferred_insns"),
+    *("outside_inline_insns", "outside_deferred_insns", "reported_insns", "unseen_insns"),
 )
 
 Entry = dict[str, Any]
@@ -90,7 +89,7 @@ _CAUSE = Row(
 _WHOLE_SUMS = Row(
     (
         Field("operations", value=lambda item: len(item.by_operation), of=int),
-        Field("baseline_insns", value="total.baseline_insns"),
+        Field("baseline_insns", value="total.baseline.insns"),
         Field("difference_insns", value="total.difference_insns"),
         Field("reported_insns", value="total.reported_insns"),
         Field("contexts", value="total.contexts", of=Each(_CONTEXT)),
@@ -213,6 +212,8 @@ def _typical(item: Explanation) -> Entry:
 
 def _whole(item: Explanation) -> Entry:
     return {
+        "baseline_insns": item.baseline.insns,
+        "tested_insns": item.tested.insns,
         **_picked(item, _SUMS),
         "hook_insns_by_context": by_context(item.hooks),
         "outside_insns_by_context": by_context(item.outside),

@@ -9,7 +9,7 @@ the typical number of each event by itself is the median over readings.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -37,6 +37,7 @@ _LEAD = (
 )
 
 Numbers = tuple[float, ...]  # as EVENTS
+_Site = tuple[str, str, str]  # hook, function, module
 _NONE: Numbers = (0,) * len(NAMES)
 
 
@@ -88,14 +89,16 @@ def event_changes(pairs: Mapping[str, Pair]) -> tuple[EventChange, ...]:
     return _ordered(EventChange(*i, before.get(i, _NONE), after.get(i, _NONE)) for i in sites)
 
 
-def by_hook(changes: Iterable[EventChange]) -> tuple[EventChange, ...]:
-    """Sum the functions below each hook, and those outside of all; the largest change first."""
-    return _grouped(changes, lambda item: (item.hook, "", ""))
-
-
-def by_function(changes: Iterable[EventChange]) -> tuple[EventChange, ...]:
-    """Sum each function over the hooks that it runs below; the largest change first."""
-    return _grouped(changes, lambda item: ("", item.function, item.module))
+def sum_changes(changes: Iterable[EventChange], name: str) -> tuple[EventChange, ...]:
+    """Sum the changes of each hook or of each function, as named; the largest change first."""
+    alike = grouped(
+        ((item.hook, "", "") if name == "hook" else ("", item.function, item.module), item)
+        for item in changes
+    )
+    return _ordered(
+        EventChange(*site, _total([i.baseline for i in items]), _total([i.tested for i in items]))
+        for site, items in alike.items()
+    )
 
 
 def entry(item: Account) -> dict[str, Any]:
@@ -104,12 +107,11 @@ def entry(item: Account) -> dict[str, Any]:
         return {}
     found = event_changes(item.pairs)
     operations = [
-        {"benchmark": name, "hooks": _entries(by_hook(event_changes({name: pair})), "hook")}
+        {"benchmark": name, "hooks": _entries(event_changes({name: pair}), "hook")}
         for name, pair in sorted(item.pairs.items())
     ]
-    by_name = _entries(by_function(found), "function", "module")
-    hooks = _entries(by_hook(found), "hook")
-    return {"events": {"hooks": hooks, "functions": by_name, "operations": operations}}
+    hooks, functions = _entries(found, "hook"), _entries(found, "function", "module")
+    return {"events": {"hooks": hooks, "functions": functions, "operations": operations}}
 
 
 def _entries(changes: Iterable[EventChange], *names: str) -> list[dict[str, Any]]:
@@ -122,7 +124,7 @@ def _entries(changes: Iterable[EventChange], *names: str) -> list[dict[str, Any]
                 for name in item.changed
             }
         }
-        for item in changes
+        for item in sum_changes(changes, names[0])
         if item.changed
     ]
 
@@ -132,8 +134,8 @@ def event_tables(item: Account) -> Iterator[Table]:
     if not has_events(item.pairs):
         return
     found = event_changes(item.pairs)
-    hooks = [one for one in by_hook(found) if one.changed]
-    functions = [one for one in by_function(found) if one.changed]
+    hooks = [one for one in sum_changes(found, "hook") if one.changed]
+    functions = [one for one in sum_changes(found, "function") if one.changed]
     left = len(functions) - _SHOWN
     more = (f"{left:,} more: --format json has all.",) if left > 0 else ()
     yield _table("hook", _HOOK, hooks)
@@ -151,9 +153,6 @@ def _table(
 
 def _event(at: int, name: str) -> Field:
     return Field(name, EVENTS[name], lambda item: item.difference[at] or None, Kind.CHANGE)
-
-
-_Site = tuple[str, str, str]  # hook, function, module
 
 
 def _by_site(tree: Tree) -> dict[_Site, Numbers]:
@@ -177,15 +176,6 @@ def _summed(parts: Iterable[tuple[Mapping[_Site, Numbers], float]]) -> dict[_Sit
 
 def _total(rows: Sequence[Sequence[float]]) -> Numbers:
     return tuple(exact_sum(column) for column in zip(*rows, strict=True))
-
-
-def _grouped(
-    changes: Iterable[EventChange], key: Callable[[EventChange], _Site]
-) -> tuple[EventChange, ...]:
-    return _ordered(
-        EventChange(*site, _total([i.baseline for i in items]), _total([i.tested for i in items]))
-        for site, items in grouped((key(item), item) for item in changes).items()
-    )
 
 
 def _ordered(changes: Iterable[EventChange]) -> tuple[EventChange, ...]:

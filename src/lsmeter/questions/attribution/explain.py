@@ -97,16 +97,6 @@ class Explanation:
     reported_insns: float | None = None
     doubt: str = ""
 
-    @property
-    def baseline_insns(self) -> float:
-        """Instructions of the baseline's trees."""
-        return self.baseline.insns
-
-    @property
-    def tested_insns(self) -> float:
-        """Instructions of the tested side's trees."""
-        return self.tested.insns
-
     @cached_property
     def functions(self) -> tuple[FunctionChange, ...]:
         """Functions whose in-line cost changed, in hooks or outside."""

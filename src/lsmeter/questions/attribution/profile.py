@@ -116,13 +116,12 @@ class Profile:
         """Return the region with this id, if there is one."""
         return next((region for region in self.regions if region.id == region_id), None)
 
-    def cycles(self, benchmark: int) -> tuple[Region | None, Region | None, Region | None]:
+    def cycles(self, benchmark: int) -> tuple[Region | None, ...]:
         """Return what the whole cost of the benchmark at this place of the boot is made of.
 
         That is its windows, and what whole windows and short ones left to be done.
         """
-        _, windows, left, brief_left = map(self.region, regions_of(benchmark))
-        return windows, left, brief_left
+        return tuple(map(self.region, regions_of(benchmark)[1:]))
 
 
 def regions_of(benchmark: int) -> tuple[int, int, int, int]:

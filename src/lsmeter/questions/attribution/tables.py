@@ -9,6 +9,7 @@ from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
+from lsmeter.core.groups import grouped
 from lsmeter.questions.attribution.account import UNSTEADY, Account, Explained
 from lsmeter.questions.attribution.cost import Change, FunctionChange
 from lsmeter.questions.attribution.data import LEAST_INSNS, Entry, cost_entry, diff_entry, listed
@@ -94,12 +95,8 @@ def section(item: Account, detail: Detail | None = None, *, cut: bool = True) ->
     Without a cut, the longest tables have all their rows too.
     """
     short = detail in {Detail.SHORT, Detail.TERMINAL}
-    found = (
-        by_operation(item, _COLUMNS if short else None),
-        *_tables(item, cut=cut),
-        *_causes(item),
-    )
-    found = (*found, *event_tables(item))
+    every = (*_tables(item, cut=cut), *_causes(item), *event_tables(item))
+    found = (by_operation(item, _COLUMNS if short else None), *every)
     if detail is not None:
         rows, kept = 5 if short else 12, _REPORTED[detail]
         found = tuple(_cut(i, rows, "lsmeter hooks cost") for i in found if i.key in kept)
@@ -225,7 +222,7 @@ def _tables(item: Account, *, diff: bool = False, cut: bool) -> Iterable[Table]:
 
 def _operations(item: Account, *, diff: bool, whole: bool) -> Table:
     rows = [
-        _Row(name, found, found.baseline_insns, found.tested_insns)
+        _Row(name, found, found.baseline.insns, found.tested.insns)
         if whole
         else _Row(name, found, item.baseline.values[name], item.tested.values[name])
         for name, found in (item.whole if whole else item.typical).benchmarks.items()
@@ -246,10 +243,8 @@ def _differs(found: Explanation, *, whole: bool) -> bool:
 
 def _of_modules(item: Account, total: Explanation) -> Iterable[Table]:
     """List the functions of each module that changed, the largest own cost first."""
-    changed: dict[str, float] = {}
-    for hook in total.hooks:
-        for module, insns in hook.modules:
-            changed[module] = changed.get(module, 0) + abs(insns)
+    parts = grouped(part for hook in total.hooks for part in hook.modules)
+    changed = {module: sum(map(abs, insns)) for module, insns in parts.items()}
     root = merge("all", {}, item.after)
     for module in sorted(changed, key=lambda name: (-changed[name], name)):
         if module and changed[module]:
