@@ -192,13 +192,13 @@ def test_a_report_shows_the_agreement_of_a_run_with_several_views(
 ) -> None:
     assert document_of(counted)(Detail.FULL).name == "lsmeter-hook-counts"
     both = made(tmp_path / "run", SWEEP, COUNT)
-    assert document_of(both)(Detail.DATA) == document([both])
+    assert document_of(both)(Detail.DATA) == document(both)
     short, page = map(document_of(both), (Detail.SHORT, Detail.FULL))
     section = short.sections[0]
     assert section.title == f"Agreement: {HERE.label}"
     assert sections(agree([both])) == (section,)
     assert short.notes[-1].startswith("the run has more")
-    each = (document([both]), count.document(both), slopes.document(both))
+    each = (document(both), count.document(both), slopes.document(both))
     assert short.answer == page.answer == tuple(said for item in each for said in item.answer)
     assert {"counts", "slopes", "depths"} <= {table.key for table in page.tables}
 

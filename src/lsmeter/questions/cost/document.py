@@ -67,7 +67,7 @@ def document_of(
     found: list[Callable[[Detail], Document]] = []
     views = {find_task(name).plugin or name for name in tasks}
     if len(views & {ATTRIBUTION, "count", "sweep"}) > 1:
-        found.append(lambda _: agreement.document([run]))
+        found.append(lambda _: agreement.document(run))
     if tasks & cost_tasks():
         found.append(_costs(run, calibration, studies))
     if "workload" in tasks:

@@ -18,7 +18,6 @@ from lsmeter.questions.hooks.agreement.compare import (
     View,
 )
 from lsmeter.questions.hooks.agreement.gather import agree
-from lsmeter.questions.hooks.source.model import SourceAnalysis
 from lsmeter.tables.model import (
     Column,
     Document,
@@ -62,9 +61,9 @@ _DISAGREEMENTS = (
 _BRACKETS = "In brackets: the runs in both views. Every hook of every benchmark: --format json."
 
 
-def document(runs: Sequence[RunData], source: SourceAnalysis | None = None) -> Document:
-    """Return what a report shows of the views of runs and a source."""
-    return shown_of(runs[0], agree(runs, source))
+def document(run: RunData) -> Document:
+    """Return what a report shows of the views of a run."""
+    return shown_of(run, agree([run]))
 
 
 def shown_of(run: RunData, found: Agreement) -> Document:
