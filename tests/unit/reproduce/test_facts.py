@@ -15,8 +15,9 @@ from lsmeter.core.model import Benchmark, Metric, Place
 from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.reproduce.facts import Facts
 from lsmeter.questions.reproduce.parts import Part, Where
-from lsmeter.questions.reproduce.quantities import above, mean
+from lsmeter.questions.reproduce.quantities import MissingError, above, mean
 from lsmeter.questions.workload.figures import KERNEL, Measured
+from tests.unit.attribution.recorded import write_run
 
 _STATIC = Benchmark("web", "static", (("concurrency", 1),), Metric("count"), "", "")
 RUN = Path(__file__).parents[3] / "examples" / "main.lsmeter"
@@ -113,3 +114,17 @@ def test_a_number_of_a_call_says_whether_it_was_read_of_the_whole_cycle() -> Non
             facts.cost("selinux", "file/stat depth=1", whole=whole),
         ):
             assert [source.whole for source in found.of] == [bool(whole)]
+
+
+def test_what_hooks_add_to_a_call_is_of_its_own_suite(tmp_path: Path) -> None:
+    """Benchmarks of two suites may have one name."""
+    part = Part("traced", read_run(write_run(tmp_path / "run", "before")))
+    (where,) = part.places()
+    facts = Facts({"traced": part}, where, "traced")
+    found = facts.in_hooks("smack", "capability", "file/stat depth=2")
+    assert found.value > 0
+    (source,) = found.of
+    assert (source.tested.suite, source.tested.setup) == ("file", "smack")
+    assert facts.in_hooks("smack", "capability", "file/stat depth=2", "no_hook").value == 0
+    with pytest.raises(MissingError, match="ipc/stat depth=2: smack was not attributed"):
+        facts.in_hooks("smack", "capability", "ipc/stat depth=2")

@@ -361,19 +361,18 @@ class Facts:
         """Return the instructions that hooks whose name matches a pattern add to a call."""
         suite, _, name = benchmark.partition("/")
         for part in self._parts_of(at):
-            sides = [
-                [
-                    item
-                    for item in part.attributed
-                    if self._is(part, item.cell.place, suite, name, side, benchmark, at)
-                    or (item.cell.place.setup == side and item.cell.place.suite == suite)
-                ]
-                for side in (base, setup)
+            here = [
+                item
+                for item in part.attributed
+                if (part.where(item.cell.place), item.cell.place.suite) == (self._at(at), suite)
             ]
+            sides = (
+                [item for item in here if item.cell.place.setup == own] for own in (base, setup)
+            )
             for against, tested in product(*sides):
                 found = account(against, tested).typical.benchmarks.get(name)
                 places = tested.cell.place, against.cell.place
-                if found and all(part.where(place) == self._at(at) for place in places):
+                if found:
                     insns = sum(
                         item.difference_insns
                         for item in found.hooks
