@@ -8,7 +8,6 @@ side reaches adds in squares, down and up apart. A divisor reaches as far as its
 from __future__ import annotations
 
 import math
-import operator
 import statistics
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
@@ -84,23 +83,23 @@ class Quantity:
         return text
 
     def __add__(self, other: Number) -> Quantity:
-        return _sum(self, as_quantity(other), operator.add)
+        return _sum(self, "+", as_quantity(other))
 
     __radd__ = __add__
 
     def __sub__(self, other: Number) -> Quantity:
-        return _sum(self, as_quantity(other), operator.sub)
+        return _sum(self, "-", -as_quantity(other))
 
     def __rsub__(self, other: float) -> Quantity:
         return as_quantity(other) - self
 
     def __mul__(self, other: Number) -> Quantity:
-        return _product(self, as_quantity(other), operator.mul)
+        return _product(self, "*", as_quantity(other))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Number) -> Quantity:
-        return _product(self, as_quantity(other), operator.truediv)
+        return _product(self, "/", as_quantity(other))
 
     def __rtruediv__(self, other: float) -> Quantity:
         return as_quantity(other) / self
@@ -158,23 +157,24 @@ def _inside(item: Quantity) -> str:
     return f"({item.name})" if item.sign else item.name
 
 
-def _sum(one: Quantity, other: Quantity, do: Callable[[float, float], float]) -> Quantity:
-    value = do(one.value, other.value)
-    ends = ("low", "high") if do is operator.add else ("high", "low")
-    down = math.hypot(one.value - one.low, other.value - getattr(other, ends[0]))
-    up = math.hypot(one.high - one.value, other.value - getattr(other, ends[1]))
-    name, sign = _named(one, "+" if do is operator.add else "-", other)
+def _sum(one: Quantity, sign: str, other: Quantity) -> Quantity:
+    """Return the sum of two numbers; what is subtracted is negative already."""
+    value = one.value + other.value
+    down = math.hypot(one.value - one.low, other.value - other.low)
+    up = math.hypot(one.high - one.value, other.high - other.value)
+    name, sign = _named(one, sign, other)
     unit, of = _unit(one, other), one.of + other.of
     return Quantity(value, value - down, value + up, unit, of, name, sign=sign)
 
 
-def _product(one: Quantity, other: Quantity, do: Callable[[float, float], float]) -> Quantity:
-    value, is_ratio = do(one.value, other.value), do is operator.truediv
+def _product(one: Quantity, sign: str, other: Quantity) -> Quantity:
+    is_ratio = sign == "/"
+    value = one.value / other.value if is_ratio else one.value * other.value
     factor = _reciprocal(other) if is_ratio else other
     reaches = (_reach(one, factor.value), _reach(factor, one.value))
     down, up = (math.hypot(*ends) for ends in zip(*reaches, strict=True))
     unit = "" if is_ratio and one.unit == other.unit else one.unit or other.unit
-    name, sign = _named(one, "/" if is_ratio else "*", other)
+    name, sign = _named(one, sign, other)
     of = one.of + other.of
     return Quantity(value, value - down, value + up, unit, of, name, sign=sign)
 
