@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from lsmeter.questions.reproduce.facts import KEYWORDS
 from lsmeter.questions.reproduce.quantities import Finding, MissingError, Quantity
 from lsmeter.questions.reproduce.rules import Evaluation, RuleError, read_rule
 
@@ -31,7 +30,7 @@ _LISTS = {"few": ["a", "b"]}
 
 
 def _find(text: str) -> Finding:
-    return Evaluation(_FACTS, _LISTS).find(read_rule(text, _FACTS, KEYWORDS, [*_LISTS]))
+    return Evaluation(_FACTS, _LISTS).find(read_rule(text, _FACTS, [*_LISTS]))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +84,7 @@ def test_what_a_rule_says(rule: str, holds: object) -> None:
 )
 def test_what_is_no_rule(rule: str, said: str) -> None:
     with pytest.raises(RuleError, match=said.replace("(", r"\(")):
-        read_rule(rule, _FACTS, KEYWORDS, [*_LISTS])
+        read_rule(rule, _FACTS, [*_LISTS])
 
 
 @pytest.mark.parametrize(

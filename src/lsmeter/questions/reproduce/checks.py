@@ -12,9 +12,9 @@ from itertools import product
 from typing import Any
 
 from lsmeter.catalogue.studies.shown import printed_cells
-from lsmeter.catalogue.studies.study import STUDY_FILE, Claim, Study
+from lsmeter.catalogue.studies.study import STUDY_FILE, Study
 from lsmeter.core.errors import UsageError
-from lsmeter.questions.reproduce.facts import INSNS, KEYWORDS, Facts
+from lsmeter.questions.reproduce.facts import INSNS, Facts
 from lsmeter.questions.reproduce.parts import Where
 from lsmeter.questions.reproduce.quantities import PERCENT, MissingError, Quantity
 from lsmeter.questions.reproduce.rules import Evaluation, Rule, RuleError, read_rule
@@ -39,10 +39,10 @@ def check_rules(study: Study) -> dict[str, Rule]:
     for claim in study.claims:
         if claim.rule:
             try:
-                rule = read_rule(claim.rule, facts.functions, KEYWORDS, [*study.lists])
+                rule = read_rule(claim.rule, facts.functions, [*study.lists])
                 Evaluation(trial, study.lists).find(rule)
             except RuleError as error:
-                raise wrong_rule(study, claim, error) from None
+                raise UsageError(f"{study.where(claim)}: {error}", hint=_HINT) from None
             found[claim.id] = rule
     return found
 
@@ -57,7 +57,7 @@ def check_shown(study: Study) -> dict[str, Rule]:
     def read(key: str, text: str, uses: Iterable[Mapping[str, Any]]) -> Rule:
         try:
             known = list(uses)
-            rule = read_rule(text, facts.functions, KEYWORDS, [*study.lists, *known[0]])
+            rule = read_rule(text, facts.functions, [*study.lists, *known[0]])
             for words in known:
                 with contextlib.suppress(MissingError):
                     Evaluation(trial, {**study.lists, **words}).number(rule)
@@ -94,11 +94,6 @@ def _trial(study: Study) -> tuple[Facts, dict[str, _Trial]]:
     facts = Facts({}, Where("", "", ""), printed={item.name: item for item in study.tables})
     setups = {name for part in study.parts.values() for name in part.get("setups", ())}
     return facts, {name: _Trial(name, do, facts, setups) for name, do in facts.functions.items()}
-
-
-def wrong_rule(study: Study, claim: Claim, error: RuleError) -> UsageError:
-    """Return the error for a rule: its file and key, and what is wrong."""
-    return UsageError(f"{study.where(claim)}: {error}", hint=_HINT)
 
 
 @dataclass(frozen=True)

@@ -18,20 +18,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lsmeter.catalogue.studies import Published
-from lsmeter.core.model import Place
+from lsmeter.core.model import Benchmark, Place
 from lsmeter.core.model.conclusion import Change, Comparison
 from lsmeter.questions.attribution.account import account
 from lsmeter.questions.cells.cells import CellResult, compare_cells
 from lsmeter.questions.index.figures import run_indices
-from lsmeter.questions.reproduce.parts import Part, Where
+from lsmeter.questions.reproduce.parts import KEYWORDS, Part, Where
 from lsmeter.questions.reproduce.quantities import PERCENT, MissingError, Quantity, Source
 from lsmeter.questions.workload.figures import KERNEL, USER, Measured
-from lsmeter.statistics.blocks import Interval, deviation, student
+from lsmeter.statistics.blocks import deviation, student
 from lsmeter.statistics.means import compare_ratios, pooled_ratios, ratios
 from lsmeter.statistics.regression import Coefficient
 
 ALL = "all"  # kernel and user instructions
-KEYWORDS = ("kernel", "fs", "user", "part")  # of every function: another place than the rule's
 INSNS = "insns"
 
 
@@ -121,12 +120,7 @@ class Facts:
         self, setup: str, base: str, benchmark: str, *, whole: float = 0, **at: str
     ) -> Quantity:
         """Return what a setup adds to a call, or to the whole cycle: instructions."""
-        return self._added(setup, base, benchmark, at, whole=bool(whole))
-
-    def _added(
-        self, setup: str, base: str, benchmark: str, at: Mapping[str, str], *, whole: bool = False
-    ) -> Quantity:
-        change, source = self._change(setup, base, benchmark, at, at, whole=whole)
+        change, source = self._change(setup, base, benchmark, at, at, whole=bool(whole))
         return _quantity((change.difference, change.low, change.high), INSNS, source, setup)
 
     def cost(self, setup: str, benchmark: str, *, whole: float = 0, **at: str) -> Quantity:
@@ -134,23 +128,20 @@ class Facts:
 
         whole: what the whole cycle does.
         """
-        suite, _, name = benchmark.partition("/")
-        for part, cell in self._measured(setup, suite, name, at):
-            item = next(item for item in cell.estimates if item.benchmark.id == name)
-            mean = item.whole if whole else item.mean if item.evidence.share < 0.5 else None
-            if whole and not mean:
-                raise MissingError(f"{benchmark}: no whole cost of {setup}")
-            bounds = (
-                (mean.value, mean.low, mean.high) if mean else (item.centre, item.low, item.high)
-            )
-            source = Source(part.name, benchmark, cell.cell.place, whole=bool(whole))
-            return _quantity(bounds, INSNS, source, setup)
-        raise MissingError(self._lacking(setup, benchmark, at))
+        part, cell = self._measured(setup, benchmark, at)[0]
+        name = benchmark.partition("/")[2]
+        item = next(item for item in cell.estimates if item.benchmark.id == name)
+        mean = item.whole if whole else item.mean if item.evidence.share < 0.5 else None
+        if whole and not mean:
+            raise MissingError(f"{benchmark}: no whole cost of {setup}")
+        bounds = (mean.value, mean.low, mean.high) if mean else (item.centre, item.low, item.high)
+        source = Source(part.name, benchmark, cell.cell.place, whole=bool(whole))
+        return _quantity(bounds, INSNS, source, setup)
 
     def gain(self, setup: str, base: str, benchmark: str, before: str, **at: str) -> Quantity:
         """Return how much less a setup adds than on another kernel, % of the call there."""
         then = {**at, "kernel": before}
-        old, new = (self._added(setup, base, benchmark, kernel) for kernel in (then, at))
+        old, new = (self.added(setup, base, benchmark, whole=0, **kernel) for kernel in (then, at))
         share = 100 * (old - new) / self.cost(setup, benchmark, whole=0, **then)
         return replace(share, unit=PERCENT, name=f"{benchmark} {setup}", sign="")
 
@@ -164,15 +155,9 @@ class Facts:
         *,
         whole: bool,
     ) -> tuple[Change, Source]:
-        suite, _, name = benchmark.partition("/")
-        sides: list[list[_Found]] = []
-        for side, place in ((setup, at), (base, against)):
-            sides.append(list(self._measured(side, suite, name, place)))
-            if not sides[-1]:
-                raise MissingError(self._lacking(side, benchmark, place))
-        pairs = list(product(sides[0], sides[1]))
-        tested, baseline = min(pairs, key=self._distance)
-        found = self._comparisons(baseline, tested).get(name)
+        sides = self._measured(setup, benchmark, at), self._measured(base, benchmark, against)
+        tested, baseline = min(product(*sides), key=self._distance)
+        found = self._comparisons(baseline, tested).get(benchmark.partition("/")[2])
         change = None if found is None else found.whole if whole else found.in_line
         if found is None or change is None:
             raise MissingError(f"{benchmark}: {setup} cannot be compared with {base}")
@@ -183,11 +168,7 @@ class Facts:
         """Rank pairs of cells: of one kernel, of one run, of the rule's own part."""
         one, other = pair
         kernels = one.cell.cell.place.kernel, other.cell.cell.place.kernel
-        return (
-            one.part is not other.part,
-            kernels[0] != kernels[1],
-            one.part.name != self._own,
-        )
+        return one.part is not other.part, kernels[0] != kernels[1], one.part.name != self._own
 
     def _comparisons(self, base: _Found, tested: _Found) -> dict[str, Comparison]:
         key = (id(base.cell), id(tested.cell))
@@ -207,20 +188,21 @@ class Facts:
         parts = [part for part in self._parts.values() if at.get("part", part.name) == part.name]
         return sorted(parts, key=lambda part: part.name != self._own)
 
-    def _cells(self, suite: str, at: Mapping[str, str]) -> Iterator[_Found]:
-        where = self._at(at)
+    def _cells(self, setup: str, suite: str, at: Mapping[str, str]) -> Iterator[_Found]:
+        wanted = self._at(at), setup, suite, 1
         for part in self._parts_of(at):
             for cell in part.cells:
                 place = cell.cell.place
-                if place.suite == suite and part.where(place) == where and place.copies == 1:
+                if (part.where(place), place.setup, place.suite, place.copies) == wanted:
                     yield _Found(part, cell)
 
-    def _measured(
-        self, setup: str, suite: str, name: str, at: Mapping[str, str]
-    ) -> Iterator[_Found]:
-        for found in self._cells(suite, at):
-            if found.cell.cell.place.setup == setup and name in found.cell.readings:
-                yield found
+    def _measured(self, setup: str, benchmark: str, at: Mapping[str, str]) -> list[_Found]:
+        """Return the cells that have readings of a benchmark; MissingError where none has."""
+        suite, _, name = benchmark.partition("/")
+        found = [one for one in self._cells(setup, suite, at) if name in one.cell.readings]
+        if not found:
+            raise MissingError(self._lacking(setup, benchmark, at))
+        return found
 
     def _lacking(self, setup: str, benchmark: str, at: Mapping[str, str]) -> str:
         """Say that a number is missing, and the problem of a run that says why, if one does."""
@@ -233,17 +215,17 @@ class Facts:
     def failed(self, setup: str, benchmark: str, **at: str) -> float:
         """Return 1 for a benchmark that gave a number in no boot of a setup, else 0."""
         suite, _, name = benchmark.partition("/")
-        for _, cell in self._cells(suite, at):
-            asked = any(item.benchmark == name for boot in cell.boots for item in boot.samples)
-            if cell.cell.place.setup == setup and asked:
+        for _, cell in self._cells(setup, suite, at):
+            if any(item.benchmark == name for boot in cell.boots for item in boot.samples):
                 return float(name not in cell.readings)
         raise MissingError(self._lacking(setup, benchmark, at))
 
     def hook_calls(self, setup: str, benchmark: str, hooks: str = "*", **at: str) -> Quantity:
         """Return how often hooks whose name matches a pattern run in one operation."""
+        wanted = self._at(at), setup, benchmark
         for part in self._parts_of(at):
             for place, item in part.counts.benchmarks:
-                if self._is(part, place, item.suite, item.id, setup, benchmark, at):
+                if _row(part, place, item) == wanted:
                     found = part.counts.of(place, item)
                     runs = sum(c.runs for c in found if fnmatch.fnmatchcase(c.name, hooks))
                     return _quantity([runs] * 3, "", Source(part.name, benchmark, place), hooks)
@@ -253,11 +235,10 @@ class Facts:
         self, setup: str, benchmark: str, counter: str = "avc.lookups", **at: str
     ) -> Quantity:
         """Return how far a module's own counter goes in one operation."""
+        wanted = self._at(at), setup, benchmark
         for part in self._parts_of(at):
             for item in part.slopes.lookups:
-                kind = item.benchmark
-                mine = self._is(part, item.place, kind.suite, kind.id, setup, benchmark, at)
-                if mine and item.name == counter:
+                if item.name == counter and _row(part, item.place, item.benchmark) == wanted:
                     source = Source(part.name, benchmark, item.place)
                     return _quantity([item.runs] * 3, "", source, counter)
         raise MissingError(f"{benchmark}: no {counter} of {setup} on {self._at(at)}")
@@ -266,8 +247,8 @@ class Facts:
         """Return how often an operation calls hooks that consult the policy."""
         for part in self._parts_of(at):
             for item in part.slopes.slopes:
-                kind, setup = item.benchmark, item.place.setup
-                if self._is(part, item.place, kind.suite, kind.id, setup, benchmark, at):
+                where, _, name = _row(part, item.place, item.benchmark)
+                if (where, name) == (self._at(at), benchmark):
                     source = Source(part.name, benchmark, item.place)
                     return _quantity(_bounds(item.regression.slope), "", source, "slope")
         raise MissingError(f"{benchmark}: no slope on {self._at(at)}")
@@ -282,19 +263,6 @@ class Facts:
                     source = Source(part.name, operation, item.place)
                     return _quantity(_bounds(item.hook_calls.slope), "", source, "per component")
         raise MissingError(f"{operation}: no slopes over depth on {self._at(at)}")
-
-    def _is(
-        self,
-        part: Part,
-        place: Place,
-        suite: str,
-        name: str,
-        setup: str,
-        benchmark: str,
-        at: Mapping[str, str],
-    ) -> bool:
-        mine = part.where(place) == self._at(at) and place.setup == setup
-        return mine and f"{suite}/{name}" == benchmark
 
     def work(self, setup: str, base: str, benchmark: str, of: str = KERNEL, **at: str) -> Quantity:
         """Return the overhead of a unit of a workload: kernel instructions, user, or all."""
@@ -325,10 +293,10 @@ class Facts:
         return _quantity((found.value, found.low, found.high), unit, source, _named(setup, of))
 
     def _workload(self, setup: str, benchmark: str, at: Mapping[str, str]) -> tuple[Part, Measured]:
+        wanted = self._at(at), setup, benchmark
         for part in self._parts_of(at):
             for item in part.workloads.measured:
-                suite, name = item.place.suite, item.benchmark.id
-                if self._is(part, item.place, suite, name, setup, benchmark, at):
+                if _row(part, item.place, item.benchmark) == wanted:
                     return part, item
         raise MissingError(self._lacking(setup, benchmark, at))
 
@@ -338,9 +306,10 @@ class Facts:
         Of a workload it is that of a unit, of the instructions named third.
         """
         suite, _, name = benchmark.partition("/")
-        for part, cell in self._measured(setup, suite, name, at):
-            means = [float(boot.values.mean()) for boot in cell.readings[name]]
-            return _scatter(means, Source(part.name, benchmark, cell.cell.place), setup)
+        for part, cell in self._cells(setup, suite, at):
+            if name in cell.readings:
+                means = [float(boot.values.mean()) for boot in cell.readings[name]]
+                return _scatter(means, Source(part.name, benchmark, cell.cell.place), setup)
         part, item = self._workload(setup, benchmark, at)
         means = list(_by_seed(item, of).values())
         return _scatter(means, Source(part.name, benchmark, item.place, of=of), setup)
@@ -352,7 +321,8 @@ class Facts:
                 place = item.place
                 here = part.where(place) == self._at(at)
                 if here and (place.setup, place.suite) == (setup, suite):
-                    return _interval(item.typical, Source(part.name, suite, place), setup)
+                    bounds = item.typical.value, item.typical.low, item.typical.high
+                    return _quantity(bounds, "", Source(part.name, suite, place), setup)
         raise MissingError(f"no index of {suite} under {setup} on {self._at(at)}")
 
     def in_hooks(
@@ -408,6 +378,11 @@ class Facts:
         return Quantity(value, value, value, name=f"{module} {what} of {where.kernel}".strip())
 
 
+def _row(part: Part, place: Place, benchmark: Benchmark) -> tuple[Where, str, str]:
+    """Return where a benchmark ran, its setup, and its name as rules have it."""
+    return part.where(place), place.setup, f"{place.suite}/{benchmark.id}"
+
+
 def _named(setup: str, of: str) -> str:
     """Name a setup, and what of a unit was looked at where it is not its kernel instructions."""
     said = say_figure(of)
@@ -451,10 +426,6 @@ def _scatter(means: Sequence[float], source: Source, name: str) -> Quantity:
 def _bounds(item: Coefficient) -> tuple[float, float, float]:
     low = item.value if item.ci_low is None else item.ci_low
     return item.value, low, item.value if item.ci_high is None else item.ci_high
-
-
-def _interval(item: Interval, source: Source, name: str) -> Quantity:
-    return _quantity((item.value, item.low, item.high), "", source, name)
 
 
 def _quantity(bounds: Iterable[float], unit: str, source: Source, name: str) -> Quantity:

@@ -32,6 +32,10 @@ class Where(NamedTuple):
         return f"{self.kernel} {self.fs} {self.user}"
 
 
+# Of every function of rules: another place than the rule's.
+KEYWORDS = (*Where._fields, "part")
+
+
 @dataclass(frozen=True)
 class Part:
     """One run of a study, read back; each view of it is worked out when a rule first asks."""

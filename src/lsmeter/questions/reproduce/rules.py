@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from lsmeter.questions.reproduce import quantities
+from lsmeter.questions.reproduce.parts import KEYWORDS
 from lsmeter.questions.reproduce.quantities import Finding, MissingError, Quantity, UnitError
 
 _MOST_STEPS = 200_000
@@ -67,16 +68,10 @@ class RuleError(Exception):
 Rule = ast.expr  # that was read: only what the language has stands in it
 
 
-def read_rule(
-    text: str,
-    facts: Mapping[str, Callable[..., Any]],
-    keywords: Sequence[str],
-    names: Sequence[str],
-) -> Rule:
+def read_rule(text: str, facts: Mapping[str, Callable[..., Any]], names: Sequence[str]) -> Rule:
     """Read a rule; RuleError says what the language does not have.
 
-    facts are the functions that read rows, by name, keywords those that all of them take; names
-    are those of the study's own lists.
+    facts are the functions that read rows, by name; names are those of the study's own lists.
     """
     if len(text) > _MOST_CHARACTERS:
         raise RuleError(f"longer than {_MOST_CHARACTERS} characters")
@@ -84,7 +79,7 @@ def read_rule(
         tree = ast.parse(text.strip().replace("\n", " "), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise RuleError(f"no expression: {getattr(error, 'msg', error)}") from None
-    offered = {name: (do, {*keywords}) for name, do in facts.items()}
+    offered = {name: (do, {*KEYWORDS}) for name, do in facts.items()}
     offered |= {name: (do, set()) for name, do in {**_OF_NUMBERS, **_OF_FINDINGS}.items()}
     _check(tree, offered, {*names})
     return tree
