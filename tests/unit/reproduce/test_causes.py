@@ -37,7 +37,7 @@ _RUNS = tuple(
 
 def _judged(*of: Source, verdict: Verdict = Verdict.FAILS) -> Judged:
     finding = Finding(holds=False, text="1 is not > 2", distance=-1.0, of=of)
-    return Judged("s", _CLAIM, verdict, decided=finding)
+    return Judged(_CLAIM, verdict, decided=finding)
 
 
 def _measured(place: Place, *boots: dict[str, tuple[float, float]]) -> SimpleNamespace:

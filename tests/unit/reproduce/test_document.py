@@ -395,14 +395,14 @@ def test_programs_get_the_place_that_decided() -> None:
         Finding(holds=False, text="it is not"),
     )
     places = {Where("6.1", "tmpfs", "root"): known, Where("7.2", "tmpfs", "root"): refuted}
-    found = conclude(study.name, study.claims[0], places)
+    found = conclude(study.claims[0], places)
     decided = CLAIM.entry(found)["decided"]
     assert (found.verdict, decided["kernel"], decided["measured"]) == (
         Verdict.FAILS,
         "7.2",
         "it is not",
     )
-    assert CLAIM.entry(conclude(study.name, study.claims[0], {}))["decided"] is None
+    assert CLAIM.entry(conclude(study.claims[0], {}))["decided"] is None
 
 
 @pytest.mark.parametrize(

@@ -98,5 +98,5 @@ def test_a_claim_that_holds_says_where_a_smaller_size_did_not_look(
     study = find_study(name)
     (item,) = (item for item in study.claims if item.id == claim)
     places = {Where("6.1", "ext4", "root"): Finding(holds=True, text="6 > 3")}
-    found = with_size(study, conclude(name, item, places), of_kernels=of_kernels)
+    found = with_size(study, conclude(item, places), of_kernels=of_kernels)
     assert (found.verdict, found.why) == (Verdict.HOLDS, said)

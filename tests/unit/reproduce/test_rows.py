@@ -45,7 +45,7 @@ def _shown(source: Source) -> tuple[list[str], list[Any]]:
     functions = {name: function(name) for name in ("ov", "work", "cost", "work_cost")}
     known = {("p", Where("6.1", "tmpfs", user)): functions for user in ("root", "user")}
     decided = Finding(holds=False, text="", of=(source,))
-    judged = Judged("s", _CLAIM, Verdict.FAILS, decided=decided)
+    judged = Judged(_CLAIM, Verdict.FAILS, decided=decided)
     (group,) = find_rows({"p": cast("Part", part)}, known, [judged])
     return calls, list(evidence._row("s", group.rows[0], {}))
 

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lsmeter.catalogue.studies.study import Study
 from lsmeter.core.model.boot import BootStatus
 from lsmeter.questions.reproduce.compared import Beside, Plotted, compare_table, plot_points
-from lsmeter.questions.reproduce.judge import Judged, Known, Verdict, count_verdicts
+from lsmeter.questions.reproduce.judge import Judged, Known, Verdict
 from lsmeter.questions.reproduce.parts import Part
 from lsmeter.questions.reproduce.rows import CellBoots, ClaimRows, find_boots, find_rows
 from lsmeter.questions.reproduce.rules import Rule
@@ -35,15 +35,12 @@ class Reproduced:
     @property
     def incomplete(self) -> dict[str, str]:
         """Parts of which boots are missing: how many of how many ended well."""
-        sizes = {
-            name: (sum(boot.status is BootStatus.OK for boot in run.boots), len(run.manifest.boots))
-            for name, run in ((part.name, part.run) for part in self.parts.values())
-        }
-        return {
-            name: f"{ended} of {asked} boots ended well"
-            for name, (ended, asked) in sizes.items()
-            if ended < asked
-        }
+        found = {}
+        for name, part in self.parts.items():
+            ended = sum(boot.status is BootStatus.OK for boot in part.run.boots)
+            if ended < (asked := len(part.run.manifest.boots)):
+                found[name] = f"{ended} of {asked} boots ended well"
+        return found
 
 
 def reproduced(
@@ -56,14 +53,12 @@ def reproduced(
     study = found.study
     tables = [item for item in study.compared if whole and item.part in found.parts]
     plots = [item for item in study.plots if whole and item.part in found.parts]
-    return Reproduced(
-        **{
-            **vars(found),
-            "rows": find_rows(found.parts, known, found.judged),
-            "boots": find_boots(found.parts),
-            "beside": tuple(compare_table(study, item, shown, known) for item in tables),
-            "plotted": tuple(plot_points(study, item, shown, known) for item in plots),
-        }
+    return replace(
+        found,
+        rows=find_rows(found.parts, known, found.judged),
+        boots=find_boots(found.parts),
+        beside=tuple(compare_table(study, item, shown, known) for item in tables),
+        plotted=tuple(plot_points(study, item, shown, known) for item in plots),
     )
 
 
@@ -90,7 +85,8 @@ class Tally:
 def tally(name: str, judged: Sequence[Judged]) -> Tally:
     """Count verdicts."""
     read_off = sum(item.claim.read_off for item in judged)
-    return Tally(name, len(judged), count_verdicts(judged), read_off)
+    counts = {verdict: sum(item.verdict is verdict for item in judged) for verdict in Verdict}
+    return Tally(name, len(judged), counts, read_off)
 
 
 def by_study(found: Iterable[Reproduced]) -> list[Tally]:

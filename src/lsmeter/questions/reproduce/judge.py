@@ -38,7 +38,6 @@ class Judged:
     --quick left out. causes are what attribution says of it.
     """
 
-    study: str
     claim: Claim
     verdict: Verdict
     found: Mapping[Where, Finding] = field(default_factory=dict)
@@ -89,10 +88,10 @@ def _judge(
 ) -> Judged:
     if rule is None:
         verdict = Verdict.OPEN if claim.cannot else Verdict.INCOMPARABLE
-        return Judged(study.name, claim, verdict, why=claim.cannot or claim.incomparable)
+        return Judged(claim, verdict, why=claim.cannot or claim.incomparable)
     if claim.part in failed:
         why = f"part {claim.part}: {failed[claim.part]}"
-        return Judged(study.name, claim, Verdict.OPEN, why=why)
+        return Judged(claim, Verdict.OPEN, why=why)
     found: dict[Where, Finding] = {}
     for (part, where), functions in known.items():
         if part == claim.part and is_meant(claim, where):
@@ -100,7 +99,7 @@ def _judge(
                 found[where] = Evaluation(functions, study.lists).find(rule)
             except RuleError as error:  # what was measured stays, and so do the other claims
                 found[where] = quantities.unknown(f"{study.where(claim)}: {error}")
-    return conclude(study.name, claim, found)
+    return conclude(claim, found)
 
 
 def is_meant(item: Claim | Placed, where: Where) -> bool:
@@ -109,7 +108,7 @@ def is_meant(item: Claim | Placed, where: Where) -> bool:
     return all(not names or own in names for own, names in zip(where, asked, strict=True))
 
 
-def conclude(study: str, claim: Claim, found: Mapping[Where, Finding]) -> Judged:
+def conclude(claim: Claim, found: Mapping[Where, Finding]) -> Judged:
     """Return the verdict over all places, and which of them decided."""
     decided = quantities.every(found.values())
     verdict = {True: Verdict.HOLDS, False: Verdict.FAILS, None: Verdict.OPEN}[decided.holds]
@@ -117,19 +116,14 @@ def conclude(study: str, claim: Claim, found: Mapping[Where, Finding]) -> Judged
     why = decided.why if verdict is Verdict.OPEN else ""
     if not found:
         why = "none of the places that it is of was measured"
-    return Judged(study, claim, verdict, found, decided, where, why)
-
-
-def count_verdicts(judged: Sequence[Judged]) -> dict[Verdict, int]:
-    """Return how many claims have each verdict."""
-    return {verdict: sum(item.verdict is verdict for item in judged) for verdict in Verdict}
+    return Judged(claim, verdict, found, decided, where, why)
 
 
 def exclusive(judged: Sequence[Judged]) -> Iterator[tuple[Judged, Judged]]:
     """Yield the pairs of claims of a study that exclude each other, each once."""
-    by_id = {(item.study, item.claim.id): item for item in judged}
+    by_id = {item.claim.id: item for item in judged}
     for item in judged:
         for other in item.claim.against:
-            found = by_id.get((item.study, other))
+            found = by_id.get(other)
             if found and (item.claim.id < other or item.claim.id not in found.claim.against):
                 yield item, found
