@@ -19,6 +19,7 @@ from lsmeter.questions.reproduce.causes import explain_claims
 from lsmeter.questions.reproduce.judge import Judged, Verdict
 from lsmeter.questions.reproduce.parts import Part
 from lsmeter.questions.reproduce.quantities import Finding, Source
+from lsmeter.questions.workload.figures import Measured
 from tests.unit.attribution.recorded import write_run
 
 _CLAIM = Claim(
@@ -40,9 +41,10 @@ def _judged(*of: Source, verdict: Verdict = Verdict.FAILS) -> Judged:
     return Judged(_CLAIM, verdict, decided=finding)
 
 
-def _measured(place: Place, *boots: dict[str, tuple[float, float]]) -> SimpleNamespace:
+def _measured(place: Place, *boots: dict[str, tuple[float, float]]) -> Measured:
     made = [SimpleNamespace(hooks=hooks) for hooks in boots]
-    return SimpleNamespace(place=place, benchmark=SimpleNamespace(id=_STATIC), boots=made)
+    benchmark = SimpleNamespace(id=_STATIC)
+    return Measured(place, cast("Any", benchmark), "request", cast("Any", made))
 
 
 def _parts() -> dict[str, Part]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
@@ -134,7 +133,7 @@ def _of_workloads(item: Judged, parts: Mapping[str, Part]) -> Iterator[str]:
     sources = [of for of in found if of.baseline and is_workload(of.tested.suite)]
     for of in sources[:_MOST_SOURCES]:
         before, after = (_in_hooks(parts, of, place) for place in (of.baseline, of.tested))
-        changes = {hook: after.get(hook, 0.0) - before.get(hook, 0.0) for hook in {*before, *after}}
+        changes = {hook: after.get(hook, 0.0) - before.get(hook, 0.0) for hook in before | after}
         most = sorted(changes.items(), key=lambda change: -abs(change[1]))[:_MOST_HOOKS]
         said = [f"{hook} {insns:+,.0f}" for hook, insns in most if abs(insns) > _LEAST_INSNS]
         if said and of.baseline:
@@ -146,12 +145,7 @@ def _in_hooks(parts: Mapping[str, Part], of: Source, place: Place | None) -> dic
     """Return the mean instructions of a unit in each hook; empty where they were not counted."""
     for item in parts[of.part].workloads.measured if of.part in parts else ():
         if item.place == place and f"{item.place.suite}/{item.benchmark.id}" == of.benchmark:
-            hooks = {hook for boot in item.boots for hook in boot.hooks}
-            return {
-                hook: math.fsum(boot.hooks.get(hook, (0.0, 0.0))[1] for boot in item.boots)
-                / len(item.boots)
-                for hook in hooks
-            }
+            return item.in_hooks(insns=True)
     return {}
 
 
