@@ -223,7 +223,7 @@ def tabled(
     return Table(key, title, columns, rows, lead, more, fixed)
 
 
-def headed(table: Table, heads: Iterable[str]) -> Table:
+def headed(table: Table, heads: Iterable[Value]) -> Table:
     """Put the rows of a table below headings; there is one for each row, and equal ones are one."""
     rows = grouped(zip(heads, table.rows, strict=True))
     shown = (row for head, mine in rows.items() for row in ((head,), *mine))

@@ -46,8 +46,11 @@ def _shown(source: Source) -> tuple[list[str], list[Any]]:
     known = {("p", Where("6.1", "tmpfs", user)): functions for user in ("root", "user")}
     decided = Finding(holds=False, text="", of=(source,))
     judged = Judged(_CLAIM, Verdict.FAILS, decided=decided)
-    (group,) = find_rows({"p": cast("Part", part)}, known, [judged])
-    return calls, list(evidence._row("s", group.rows[0], {}))
+    found = find_rows({"p": cast("Part", part)}, known, [judged])
+    item = SimpleNamespace(study=SimpleNamespace(name="s"), rows=found, boots=())
+    (section,) = evidence.sections(cast("Any", item))
+    _, row = section.tables[0].rows  # below the claim's own
+    return calls, list(row)
 
 
 @pytest.mark.parametrize(

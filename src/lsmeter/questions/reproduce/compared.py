@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import product
 from typing import Any
 
 from lsmeter.catalogue.studies.shown import Cell, Compared, Placed, Plot, printed_cells
@@ -14,12 +15,7 @@ from lsmeter.questions.reproduce import quantities
 from lsmeter.questions.reproduce.checks import words_of
 from lsmeter.questions.reproduce.judge import Known, is_meant
 from lsmeter.questions.reproduce.parts import Where
-from lsmeter.questions.reproduce.quantities import (
-    PERCENT,
-    MissingError,
-    Quantity,
-    as_quantity,
-)
+from lsmeter.questions.reproduce.quantities import PERCENT, MissingError, Quantity
 from lsmeter.questions.reproduce.rules import Evaluation, Rule, RuleError
 
 NEAR = 1.5  # within this factor sizes agree: instructions are not seconds
@@ -46,11 +42,6 @@ class Ours:
     where: Where
     number: Quantity | None
     why: str = ""
-
-    @property
-    def text(self) -> str:
-        """The number with its interval."""
-        return "" if self.number is None else self.number.text
 
 
 @dataclass(frozen=True)
@@ -99,7 +90,6 @@ class Plotted:
     plot: Plot
     points: tuple[Point, ...]
     lacking: tuple[str, ...]
-    unit: str
 
 
 def compare_table(study: Study, table: Compared, rules: Mapping[str, Rule], known: Known) -> Beside:
@@ -183,16 +173,12 @@ def plot_points(study: Study, plot: Plot, rules: Mapping[str, Rule], known: Know
     """Work the points of a plot out at each of its places."""
     points: list[Point] = []
     lacking: dict[str, None] = {}
-    units: dict[str, None] = {}
-    for where in _places(plot, known):
-        for series in words_of(study, plot.series):
-            for x in words_of(study, plot.x):
-                words = {"series": series, "x": x}
-                found = _ours(study, rules[plot.id], words, known[plot.part, where], where)
-                if found.number is None:
-                    lacking[f"{series} {x}: {found.why}".strip()] = None
-                    continue
-                item = as_quantity(found.number)
-                units[item.unit] = None
-                points.append(Point(where, series, x, item.value, item.low, item.high))
-    return Plotted(plot, tuple(points), tuple(lacking), next(iter(units), ""))
+    each = product(_places(plot, known), words_of(study, plot.series), words_of(study, plot.x))
+    for where, series, x in each:
+        words = {"series": series, "x": x}
+        found = _ours(study, rules[plot.id], words, known[plot.part, where], where)
+        if (number := found.number) is None:
+            lacking[f"{series} {x}: {found.why}".strip()] = None
+        else:
+            points.append(Point(where, series, x, number.value, number.low, number.high))
+    return Plotted(plot, tuple(points), tuple(lacking))

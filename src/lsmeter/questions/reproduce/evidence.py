@@ -11,8 +11,9 @@ from lsmeter.questions.reproduce.compared import NEAR, Agreement, Beside, Pair
 from lsmeter.questions.reproduce.facts import say_figure
 from lsmeter.questions.reproduce.figures import Reproduced
 from lsmeter.questions.reproduce.parts import Where
-from lsmeter.questions.reproduce.quantities import Quantity, Source, as_quantity
+from lsmeter.questions.reproduce.quantities import Quantity, as_quantity
 from lsmeter.questions.reproduce.rows import CellBoots, ClaimRows, Measurement
+from lsmeter.tables.fields import Field, headed, named, tabled
 from lsmeter.tables.model import Column, Kind, Section, Shown, Table, Tone, Value
 from lsmeter.tables.values import MISSING
 
@@ -49,7 +50,10 @@ def beside_section(study: str, found: Beside) -> Section:
         Column("row", "row", Kind.NAME),
         *((Column("setup", "of", Kind.NAME),) if setups else ()),
         Column("printed", "printed", Kind.NAME),
-        *(Column(f"ours_{n}", f"ours, {_at(found, at)}", Kind.NAME) for n, at in _each(found)),
+        *(
+            Column(f"ours_{number}", f"ours, {_at(found, where)}", Kind.NAME)
+            for number, where in enumerate(found.places)
+        ),
         Column("agrees", "agrees", Kind.NAME),
     )
     rows: list[tuple[Value, ...]] = []
@@ -65,10 +69,6 @@ def beside_section(study: str, found: Beside) -> Section:
     return Section(f"{study}: {table.title}", lead, (shown,), key=f"{study}-{table.id}")
 
 
-def _each(found: Beside) -> Iterator[tuple[int, Where]]:
-    yield from enumerate(found.places)
-
-
 def _at(found: Beside, where: Where) -> str:
     """Name a place by what differs between those of a table."""
     differing = [
@@ -82,7 +82,7 @@ def _pair(pair: Pair, *, setups: bool) -> tuple[Value, ...]:
     ours = (
         Shown(None, MISSING, Tone.QUIET, hover=printable(item.why))
         if item.number is None
-        else Shown(item.number.value, item.text)
+        else Shown(item.number.value, item.number.text)
         for item in pair.ours
     )
     agrees = Shown(
@@ -104,19 +104,29 @@ def sections(item: Reproduced) -> Iterator[Section]:
 
 
 def _rows_table(study: str, item: Reproduced) -> Table:
-    heads = ("benchmark", "setup", "over", "kernel", "file system, user")
-    columns = (
-        *(Column(head.replace(" ", "_"), head, Kind.NAME) for head in heads),
-        *(Column(key, head) for key, head in (("cost", "cost"), ("base_cost", "over: cost"))),
-        Column("overhead", "overhead", Kind.NAME),
-        *(Column(key, key.replace("_", ", "), Kind.NAME) for key in ("boots", "boots_over")),
-    )
     sizes = {found.key: found for found in item.boots}
-    rows: list[tuple[Value, ...]] = []
-    for group in item.rows:
-        rows.append((_head(study, group),))
-        rows += [_row(study, row, sizes) for row in group.rows]
-    return Table(f"{study}-rows-table", "", columns, tuple(rows))
+
+    def boots(row: Measurement, side: int) -> Shown:
+        if side >= len(row.boots):
+            return Shown("", "")
+        found = sizes[row.boots[side]]
+        return Shown(found.ended, f"{found.ended} ok", link=anchor(study, "boots", found.key))
+
+    fields = (
+        named("benchmark", _benchmark),
+        named("setup", "source.tested.setup"),
+        named("over", _over),
+        named("kernel", "source.tested.kernel"),
+        named("file_system,_user", _place, "file system, user"),
+        Field("cost", "cost", lambda row: _cost(row.cost)),
+        Field("base_cost", "over: cost", lambda row: _cost(row.base_cost)),
+        named("overhead", lambda row: row.overhead.text if row.overhead else MISSING),
+        named("boots", lambda row: boots(row, 0)),
+        named("boots_over", lambda row: boots(row, 1), "boots, over"),
+    )
+    heads = (_head(study, group) for group in item.rows for _ in group.rows)
+    rows = (row for group in item.rows for row in group.rows)
+    return headed(tabled(f"{study}-rows-table", "", fields, rows), heads)
 
 
 def _head(study: str, group: ClaimRows) -> Shown:
@@ -130,32 +140,20 @@ def _head(study: str, group: ClaimRows) -> Shown:
     )
 
 
-def _row(study: str, row: Measurement, sizes: dict[str, CellBoots]) -> tuple[Value, ...]:
-    source, tested = row.source, row.source.tested
-    boots = [_boots_link(study, key, sizes) for key in row.boots[:2]]
-    boots += [Shown("", "")] * (2 - len(boots))
-    return (
-        f"{source.benchmark}{_figure(source)}",
-        tested.setup,
-        _over(source),
-        tested.kernel,
-        f"{tested.filesystem}, {tested.user}",
-        _cost(row.cost),
-        _cost(row.base_cost),
-        row.overhead.text if row.overhead else MISSING,
-        *boots,
-    )
-
-
-def _figure(source: Source) -> str:
+def _benchmark(row: Measurement) -> str:
     """Name the figure that was read, where it is not the instructions of a call or the kernel's."""
+    source = row.source
     said = "whole cycle" if source.whole else say_figure(source.of)
-    return f" ({said})" if said else ""
+    return f"{source.benchmark} ({said})" if said else source.benchmark
 
 
-def _over(source: Source) -> str:
+def _place(row: Measurement) -> str:
+    return f"{row.source.tested.filesystem}, {row.source.tested.user}"
+
+
+def _over(row: Measurement) -> str:
     """Name the baseline; its user too where that is another one."""
-    tested, base = source.tested, source.baseline
+    tested, base = row.source.tested, row.source.baseline
     if base is None:
         return ""
     return base.setup if base.user == tested.user else f"{base.setup} ({base.user})"
@@ -169,32 +167,23 @@ def _cost(number: Quantity | None) -> Value:
     return Shown(number.value, text)
 
 
-def _boots_link(study: str, key: str, sizes: dict[str, CellBoots]) -> Shown:
-    found = sizes[key]
-    return Shown(found.ended, f"{found.ended} ok", link=anchor(study, "boots", key))
-
-
 def _boots_table(study: str, item: Reproduced) -> Table:
-    heads = ("cell", "part", "kernel", "release", "setup", "suite", "file system", "user")
-    columns = (
-        *(Column(head.replace(" ", "_"), head, Kind.NAME) for head in heads),
-        Column("ended", "ended well"),
-        Column("boots", "boots"),
-        Column("seeds", "seeds", Kind.PROSE),
-        Column("kept", "kept in", Kind.CODE),
-    )
-    return Table(
-        f"{study}-boots-table", "", columns, tuple(_boots(study, found) for found in item.boots)
-    )
+    def cell(found: CellBoots) -> Shown:
+        digest = found.cell.hash
+        return Shown(digest, digest[:12], anchor=anchor(study, "boots", found.key))
 
+    def folder(found: CellBoots) -> str:
+        return f"{found.part.run.path}/boots/{found.cell.hash}-*" if found.seeds else ""
 
-def _boots(study: str, found: CellBoots) -> tuple[Value, ...]:
-    place = found.cell.place
-    name = found.cell.hash[:12]
-    return (
-        Shown(found.cell.hash, name, anchor=anchor(study, "boots", found.key)),
-        *(found.part.name, place.kernel, found.release, place.setup, place.suite),
-        *(place.filesystem, place.user, found.ended, len(found.seeds)),
-        ", ".join(map(str, found.seeds)),
-        f"{found.part.run.path}/boots/{found.cell.hash}-*" if found.seeds else "",
+    fields = (
+        *(named("cell", cell), named("part", "part.name"), named("kernel", "cell.place.kernel")),
+        named("release"),
+        *(named(key, f"cell.place.{key}") for key in ("setup", "suite")),
+        named("file_system", "cell.place.filesystem", "file system"),
+        named("user", "cell.place.user"),
+        Field("ended", "ended well"),
+        Field("boots", "boots", lambda found: len(found.seeds)),
+        Field("seeds", "seeds", lambda found: ", ".join(map(str, found.seeds)), Kind.PROSE),
+        Field("kept", "kept in", folder, Kind.CODE),
     )
+    return tabled(f"{study}-boots-table", "", fields, item.boots)

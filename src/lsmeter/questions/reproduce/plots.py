@@ -72,9 +72,13 @@ def specify(found: Plotted) -> Specification | None:
     places = list(dict.fromkeys(str(point.where) for point in found.points))
     columns = min(len(places), 2)
     width = WIDTH // columns - 90
-    bars, line = found.plot.form == "bars", found.plot.form == "lines"
-    spec = _bars(found, width) if bars else _over_numbers(found, width, line=line)
-    rows = [_row(point, _label(found)) for point in found.points]
+    names = list(dict.fromkeys(point.series or "ours" for point in found.points))
+    y_title = textwrap.wrap(found.plot.y_title, _LINE)
+    y = {"y": channel("y:Q", axis={"title": y_title, "tickCount": 6}), "color": _colour(names)}
+    draw = _bars if found.plot.form == "bars" else _over_numbers
+    spec = draw(found, names, y, width)
+    label = _label(found)
+    rows = [_row(point, label) for point in found.points]
     if len(places) == 1:
         return look.finish({"data": {"values": rows}, **spec}, left=_FREE, bottom=_FREE)
     header = {"title": None, "labelLimit": width}
@@ -98,10 +102,6 @@ def _label(found: Plotted) -> Callable[[str], str]:
     return lambda x: x.partition("/")[2] if len(suites) == 1 and "" not in suites else x
 
 
-def _names(points: Sequence[Point]) -> list[str]:
-    return list(dict.fromkeys(point.series or "ours" for point in points))
-
-
 def _colour(names: list[str]) -> Specification:
     scale = {"domain": names, "range": [SERIES[n % len(SERIES)] for n in range(len(names))]}
     legend = {"title": None, "orient": "top", "columns": 4, "columnPadding": 24}
@@ -110,51 +110,41 @@ def _colour(names: list[str]) -> Specification:
 
 def _interval(place: Specification, y: Specification) -> Specification:
     mark = {"type": "rule", "strokeWidth": 1, "color": look.INK}
-    low = channel("low:Q", axis=y["axis"])
+    low = channel("low:Q", axis=y["y"]["axis"])
     return {"mark": mark, "encoding": {**place, "y": low, "y2": {"field": "high"}}}
 
 
-def _y(found: Plotted) -> Specification:
-    title = textwrap.wrap(found.plot.y_title, _LINE)
-    return channel("y:Q", axis={"title": title, "tickCount": 6})
-
-
-def _bars(found: Plotted, width: int) -> Specification:
-    """Draw a group of bars for each x, a bar for each series."""
-    names = _names(found.points)
+def _bars(found: Plotted, names: list[str], y: Specification, width: int) -> Specification:
+    """Draw a group of bars for each x, a bar for each series; y has value and colour."""
     xs = list(dict.fromkeys(map(_label(found), (point.x for point in found.points))))
-    y = _y(found)
     # Names end in what tells them apart, and a label that is cut loses its end.
     axis = {"title": found.plot.x_title or None, "labelAngle": -35, "labelLimit": 320}
     place = {
         "x": channel("x:N", sort=xs, axis=axis),
         "xOffset": channel("series:N", sort=names),
     }
-    bar = {"mark": {"type": "bar"}, "encoding": {**place, "y": y, "color": _colour(names)}}
+    bar = {"mark": {"type": "bar"}, "encoding": {**place, **y}}
     least = _BAR * len(xs) * (len(names) + 1)
     return {"layer": [bar, _interval(place, y)], "width": max(width, least), "height": _HEIGHT}
 
 
-def _over_numbers(found: Plotted, width: int, *, line: bool) -> Specification:
+def _over_numbers(found: Plotted, names: list[str], y: Specification, width: int) -> Specification:
     """Draw a line through the points of each series, or their line of regression."""
-    names = _names(found.points)
     xs = sorted({float(point.x) for point in found.points})
-    y = _y(found)
     axis = {"title": found.plot.x_title or None, "values": xs, "labelOverlap": True}
     scale = {"type": "log", "base": 2} if xs[0] > 0 and xs[-1] / xs[0] >= _WIDE else {"zero": False}
     x = {"x": channel("x:Q", axis={**axis, "format": ",~r"}, scale=scale)}
-    colour = {"color": _colour(names)}
     shapes = {"domain": names, "range": [_SHAPES[n % len(_SHAPES)] for n in range(len(names))]}
     shape = {"shape": channel("series:N", scale=shapes, legend=None)}
     point = {
         "mark": {"type": "point", "filled": True, "size": 46},
-        "encoding": {**x, "y": y, **colour, **shape},
+        "encoding": {**x, **y, **shape},
     }
     through: Specification = {
         "mark": {"type": "line", "strokeWidth": 1.8},
-        "encoding": {**x, "y": y, **colour},
+        "encoding": {**x, **y},
     }
-    if not line:
+    if found.plot.form == "points":
         through["transform"] = [{"regression": "y", "on": "x", "groupby": ["series"]}]
     layers = [through, _interval(x, y), point]
     return {"layer": layers, "width": width, "height": _HEIGHT}
