@@ -3,53 +3,47 @@
 
 from __future__ import annotations
 
+from itertools import starmap
+from typing import NamedTuple
+
 from lsmeter.questions.reproduce.judge import Judged, Verdict
 from lsmeter.questions.reproduce.parts import Where
+from lsmeter.questions.reproduce.quantities import Finding
 from lsmeter.tables.fields import Each, Field, Maybe, Row, named
 
 
-def _where(where: Where) -> dict[str, object]:
-    return {"kernel": where.kernel, "filesystem": where.fs, "user": where.user}
+class _At(NamedTuple):
+    """What was found at a place."""
+
+    where: Where
+    found: Finding
 
 
-def _decided(item: Judged) -> dict[str, object] | None:
-    if item.decided is None or not item.decided.text:
-        return None
-    return {**_where(item.where), "measured": item.decided.text}
+def _decided(item: Judged) -> _At | None:
+    found = item.decided
+    return _At(item.where, found) if found is not None and found.text else None
 
 
-def _holds(item: Judged) -> list[dict[str, object]]:
-    return [
-        {
-            **_where(where),
-            "holds": one.holds,
-            "measured": one.text or one.why,
-            "distance": one.distance,
-            "unit": one.unit,
-            "rows": [
-                {
-                    "part": of.part,
-                    "benchmark": of.benchmark,
-                    "setup": of.tested.setup,
-                    "baseline": of.baseline.setup if of.baseline else "",
-                }
-                for of in dict.fromkeys(of.row for of in one.of)
-            ],
-        }
-        for where, one in item.found.items()
-    ]
-
-
-_ROWS = Row(tuple(map(named, ("part", "benchmark", "setup", "baseline"))))
-_DECIDED = Row(tuple(map(named, ("kernel", "filesystem", "user", "measured"))))
+_WHERE = (
+    *(named("kernel", "where.kernel"), named("filesystem", "where.fs")),
+    named("user", "where.user"),
+)
+_MEASURED = named("measured", lambda at: at.found.text or at.found.why)
+_SOURCE = Row(
+    (
+        *(named("part"), named("benchmark"), named("setup", "tested.setup")),
+        named("baseline", lambda of: of.baseline.setup if of.baseline else ""),
+    )
+)
 _PLACE = Row(
     (
-        *map(named, ("kernel", "filesystem", "user")),
-        Field("holds", of=bool | None),
-        named("measured"),
-        Field("distance"),
-        named("unit"),
-        Field("rows", of=Each(_ROWS)),
+        *(*_WHERE, Field("holds", value="found.holds", of=bool | None), _MEASURED),
+        *(Field("distance", value="found.distance"), named("unit", "found.unit")),
+        Field(
+            "rows",
+            value=lambda at: dict.fromkeys(of.row for of in at.found.of),
+            of=Each(_SOURCE),
+        ),
     )
 )
 CLAIM = Row(
@@ -59,8 +53,8 @@ CLAIM = Row(
         Field("read_off", value="claim.read_off", of=bool),
         Field("verdict", of=Verdict),
         named("why"),
-        Field("decided", value=_decided, of=Maybe(_DECIDED)),
-        Field("places", value=_holds, of=Each(_PLACE)),
+        Field("decided", value=_decided, of=Maybe(Row((*_WHERE, _MEASURED)))),
+        Field("places", value=lambda item: starmap(_At, item.found.items()), of=Each(_PLACE)),
         Field("causes", of=Each(str)),
     )
 )
@@ -97,8 +91,8 @@ STUDY = Row(
         *(named("name", "study.name"), named("title", "study.title")),
         named("source", "study.source"),
         Field("quick", of=bool),
-        Field("parts", value=lambda item: [*item.parts.values()], of=Each(_PART)),
-        Field("failed", value=lambda item: dict(item.failed), of=dict),
+        Field("parts", value=lambda item: item.parts.values(), of=Each(_PART)),
+        Field("failed", of=dict),
         Field("missing", value="study.missing", of=Each(str)),
         Field("claims", value="judged", of=Each(CLAIM)),
         Field("tables", value="beside", of=Each(_BESIDE)),
