@@ -16,7 +16,6 @@ from lsmeter.questions.reproduce.options_command import ReproduceOptions
 
 if TYPE_CHECKING:
     from lsmeter.catalogue.studies.study import Study
-    from lsmeter.tables.model import Document
 
 ALL = "all"
 
@@ -88,10 +87,8 @@ def reproduce(
         code = ended if code is ExitCode.OK else code
         if ended is ExitCode.INTERRUPTED:
             return int(ended)
-    make: partial[Document] = partial(
-        documents.document, done, shlex.join(["lsmeter", *sys.argv[1:]])
-    )
-    show(make, everything=everything)
+    command = shlex.join(["lsmeter", *sys.argv[1:]])
+    show(partial(documents.document, done, command), everything=everything)
     return int(code)
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from lsmeter.catalogue.studies.study import Study
@@ -47,16 +47,15 @@ _QUICK = "Quick: fewer kernels, variants or boots than the whole reproduction ha
 
 def document(found: Sequence[Reproduced], command: str, detail: Detail) -> Document:
     """Return what `reproduce` shows of one study or of several."""
-    whole = found[0].study.title if len(found) == 1 else "Published studies, reproduced"
     alone = len(found) == 1  # the reports of all parts of several studies would fill a book
     shown = () if detail is Detail.DATA else found
     sections = [part for item in shown for part in _sections(item, detail, reports=alone)]
-    if len(found) > 1 or detail is not Detail.SHORT:
+    if not alone or detail is not Detail.SHORT:
         sections.insert(0, results.section(found))
     return Document(
         NAME,
         VERSION,
-        whole,
+        found[0].study.title if alone else "Published studies, reproduced",
         facts=tuple(_facts(found, command, detail)),
         sections=tuple(sections),
         notes=(_MORE,) if detail is Detail.SHORT else (),
@@ -108,9 +107,10 @@ def _sections(item: Reproduced, detail: Detail, *, reports: bool) -> Iterator[Se
     if pairs := tuple(_exclusive(item)):
         title = f"{name}: claims that exclude each other"
         yield Section(title, items=pairs, key=f"{name}-exclusive")
-    if causes := tuple(_causes(item.judged)):
+    causes = [Item(f"{one.claim.id}: {text}") for one in item.judged for text in one.causes]
+    if causes:
         title = f"{name}: where the numbers of claims come from that do not hold"
-        yield Section(title, items=causes, key=f"{name}-causes")
+        yield Section(title, items=tuple(causes), key=f"{name}-causes")
     if detail is not Detail.SHORT:
         yield from _beside(item)
     yield Section(f"{name}: runs", items=tuple(_runs(item)), key=f"{name}-runs")
@@ -208,12 +208,6 @@ def _exclusive(item: Reproduced) -> Iterator[Item]:
             for one in pair
         )
         yield Item("; but ".join(sides))
-
-
-def _causes(judged: Iterable[Judged]) -> Iterator[Item]:
-    for item in judged:
-        for text in item.causes:
-            yield Item(f"{item.claim.id}: {text}")
 
 
 def _beside(item: Reproduced) -> Iterator[Section]:

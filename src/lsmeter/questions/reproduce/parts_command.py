@@ -63,12 +63,14 @@ class Plan:
                 more.pop("kernels", None)
             where = f"{study.home / name}.toml"
             found = build_experiment(merge(dict(keys), more), where=where)
-            kernels = [k for k in found.kernels if _is_series(k, options.kernel)]
+            series = options.kernel
+            # What has no series by its name is measured in any case.
+            kernels = [k for k in found.kernels if not series or _series(k) in {k, *series}]
             if name in wanted and kernels:
                 made[name] = found.model_copy(update={"kernels": kernels})
         if not made and any(item.rule for item in chosen):
-            series = ", ".join(options.kernel or ())
-            raise UsageError(f"--kernel: no part of {study.name} has a kernel of {series}")
+            named = ", ".join(options.kernel or ())
+            raise UsageError(f"--kernel: no part of {study.name} has a kernel of {named}")
         home = options.run_dir or Path("runs") / "reproduce"
         return cls(study, made, claims, home / study.name, rules, shown)
 
@@ -147,11 +149,6 @@ def with_size(study: Study, item: Judged, *, of_kernels: bool = True) -> Judged:
         return item
     said = say_left_out(study, item.claim, item.why if item.found else "")
     return replace(item, why=f"{item.why}; {said}") if said else item
-
-
-def _is_series(kernel: str, wanted: Sequence[str] | None) -> bool:
-    found = _NAMED.match(kernel)
-    return not wanted or found is None or found["series"] in wanted
 
 
 def show_parts(plan: Plan, options: ReproduceOptions) -> None:

@@ -114,7 +114,7 @@ def _table(key: str, title: str, rows: Sequence[Tally], found: Sequence[Reproduc
             Field(verdict.name.lower(), verdict.value, lambda row, of=verdict: row.by_verdict[of])  # type: ignore[misc]
             for verdict in Verdict
         ),
-        Field("claims", "claims", lambda row: row.claims),
-        Field("share", "of those judged hold", lambda row: row.share, Kind.SHARE),
+        Field("claims", "claims"),
+        Field("share", "of those judged hold", kind=Kind.SHARE),
     )
     return tabled(key, title, fields, rows)
