@@ -23,13 +23,13 @@ from lsmeter.core.printable import printable
 from lsmeter.questions.publish.drawing import HEIGHT, WIDTH, Drawing, drawings
 from lsmeter.questions.publish.figures import Graph, Line, Point, Release, Site, Step
 from lsmeter.tables import numbers
+from lsmeter.tables.fields import Row, named
 from lsmeter.tables.pages import make_environment
 from lsmeter.tables.values import change, count, many, natural, percent
 
 TITLE = "What Linux Security Modules cost, by kernel release"
 COLUMNS = 72
-_LINES = 8  # of one graph: what colours tell apart
-_OF_SETUP = 8
+_OF_SETUP = 8  # lines of one graph: what colours tell apart
 _DIGITS = 6
 _NUMBERS = {Number.TYPICAL: "typical call", Number.MEAN: "mean", Number.WHOLE: "whole cycle"}
 
@@ -65,11 +65,10 @@ def operation_page(graph: Graph) -> str:
 
 def files(site: Site, news: Sequence[Step]) -> dict[str, str]:
     """Return every file of a site; news: the steps that an earlier site had not."""
-    pages = {**_operations(site), **_setups(site), **_series(site), **_kernels(site)}
-    made = {name: (template, values) for name, template, values in _top(site)}
+    pages = (*_top(site), *_operations(site), *_setups(site), *_series(site), *_kernels(site))
     found = {
         name: _render(template, site=site, root="../" * name.count("/"), **values)
-        for name, (template, values) in (made | pages).items()
+        for name, template, values in pages
     }
     found |= {
         "style.css": _environment().get_template("style.css").render(),
@@ -87,140 +86,112 @@ def files(site: Site, news: Sequence[Step]) -> dict[str, str]:
     }
 
 
-_Pages = dict[str, tuple[str, dict[str, Any]]]
+_Page = tuple[str, str, dict[str, Any]]  # its name, its template, and what that takes
 
 
-def _top(site: Site) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _top(site: Site) -> Iterator[_Page]:
     series = grouped((item.series, item) for item in site.releases[::-1])
-    values = {"title": TITLE, "latest": _by_release(site.steps)[:3], "series_of": series}
+    releases = _by_release(site.steps)
+    values = {"title": TITLE, "latest": releases[:3], "series_of": series}
     yield "index.html", "index.html.j2", values
-    yield (
-        "changes.html",
-        "changes.html.j2",
-        {
-            "title": "Changes, the newest release first",
-            "releases": _by_release(site.steps),
-        },
-    )
+    values = {"title": "Changes, the newest release first", "releases": releases}
+    yield "changes.html", "changes.html.j2", values
 
 
 def _by_release(steps: Iterable[Step]) -> list[tuple[Release, list[Step]]]:
     return list(grouped((step.after.release, step) for step in steps).items())
 
 
-def _operations(site: Site) -> _Pages:
-    found: _Pages = {}
+def _operations(site: Site) -> Iterator[_Page]:
     by_page = grouped((operation_page(line.graph), line) for line in site.lines)
     for page, lines in by_page.items():
-        graph = lines[0].graph
-        values = {"title": f"{graph.operation} ({graph.suite})", "plots": _panels(lines, site)}
-        found[page] = "graphs.html.j2", {**values, "linked": True}
-    return found
+        title = f"{lines[0].graph.operation} ({lines[0].graph.suite})"
+        values = {"title": title, "plots": list(_panels(lines, site)), "linked": True}
+        yield page, "graphs.html.j2", values
 
 
-def _panels(lines: Iterable[Line], site: Site, series: str = "") -> list[Plot]:
-    """Return a graph for each benchmark in each place: a line for each setup."""
-    ranks = {setup: rank for rank, setup in enumerate(_setup_names(site))}
+def _panels(lines: Iterable[Line], site: Site, series: str = "") -> Iterator[Plot]:
+    """Give a graph for each benchmark in each place: a line for each setup."""
+    setups = list(dict.fromkeys(line.graph.setup for line in site.lines))
     panels = grouped((line.graph.panel, line) for line in lines)
-    return [
-        _plot(graph, [(ranks[line.graph.setup], line) for line in found], site, series)
-        for graph, found in sorted(panels.items(), key=lambda item: natural(item[0].benchmark))
-    ]
+    for graph, found in sorted(panels.items(), key=lambda item: natural(item[0].benchmark)):
+        mine = {point.release for line in found for point in line.points}
+        shown = [item for item in site.releases if item in mine and series in ("", item.series)]
+        names = tuple(line.graph.setup for line in found)
+        ranked = tuple((setups.index(line.graph.setup), line) for line in found)
+        yield _plot(key_of(graph), graph.benchmark, names, ranked, shown)
 
 
-def _plot(graph: Graph, lines: list[tuple[int, Line]], site: Site, series: str) -> Plot:
-    mine = {point.release for _, line in lines for point in line.points}
-    shown = [item for item in site.releases if item in mine and series in ("", item.series)]
-    names = tuple(line.graph.setup for _, line in lines)
-    title, said = graph.benchmark, ", ".join(graph.said)
-    drawn = drawings(lines, shown)
-    newest = _newest(lines, shown)
-    return Plot(key_of(graph), title, said, graph.unit, tuple(lines), names, drawn, newest)
-
-
-def _newest(lines: Iterable[tuple[int, Line]], shown: Sequence[Release]) -> tuple[Point, ...]:
-    """Return the last point of each line that is drawn."""
-    return tuple(
-        next(point for point in line.points[::-1] if point.release in shown) for _, line in lines
-    )
-
-
-def _setup_names(site: Site) -> list[str]:
-    return list(dict.fromkeys(line.graph.setup for line in site.lines))
-
-
-def _setups(site: Site) -> _Pages:
-    found: _Pages = {}
+def _setups(site: Site) -> Iterator[_Page]:
     for setup, lines in grouped((line.graph.setup, line) for line in site.lines).items():
-        title = f"{setup}, over {lines[0].graph.baseline}"
-        steps = [step for step in site.steps if step.after.graph.setup == setup]
-        values = {"title": title, "plots": list(_setup_plots(lines, site)), "linked": False}
-        found[f"setup/{slug(setup)}.html"] = (
-            "graphs.html.j2",
-            {**values, "releases": _by_release(steps)},
-        )
-    return found
+        values = {
+            "title": f"{setup}, over {lines[0].graph.baseline}",
+            "plots": list(_setup_plots(lines, site)),
+            "linked": False,
+            "releases": _by_release(s for s in site.steps if s.after.graph.setup == setup),
+        }
+        yield f"setup/{slug(setup)}.html", "graphs.html.j2", values
 
 
-def _setup_plots(lines: Sequence[Line], site: Site) -> Iterator[Plot]:
+def _setup_plots(lines: Iterable[Line], site: Site) -> Iterator[Plot]:
     """Give graphs of a setup with a line for each benchmark, as many in each as colours tell."""
-    kinds = ((line.graph, line) for line in lines)
-    for (suite, unit, said), mine in grouped(
-        ((g.suite, g.unit, g.said), x) for g, x in kinds
-    ).items():
+    kinds = grouped(((line.graph.suite, line.graph.unit, line.graph.said), line) for line in lines)
+    for (suite, _, said), mine in kinds.items():
+        shown = [item for item in site.releases if item.arch == mine[0].graph.arch]
         for first in range(0, len(mine), _OF_SETUP):
-            part = list(enumerate(mine[first : first + _OF_SETUP]))
+            part = tuple(enumerate(mine[first : first + _OF_SETUP]))
             names = tuple(line.graph.benchmark for _, line in part)
             key = slug(f"{suite} {names[0]} {' '.join(said)}")
-            shown = [item for item in site.releases if item.arch == mine[0].graph.arch]
-            drawn = drawings(part, shown)
-            newest = _newest(part, shown)
-            title, words = f"suite {suite}", ", ".join(said)
-            yield Plot(key, title, words, unit, tuple(part), names, drawn, newest)
+            yield _plot(key, f"suite {suite}", names, part, shown)
 
 
-def _series(site: Site) -> _Pages:
-    found: _Pages = {}
+def _plot(
+    key: str,
+    title: str,
+    names: tuple[str, ...],
+    lines: tuple[tuple[int, Line], ...],
+    shown: Sequence[Release],
+) -> Plot:
+    """Draw lines of one unit, which are told apart by these names, over some releases."""
+    graph = lines[0][1].graph
+    newest = tuple(
+        next(point for point in line.points[::-1] if point.release in shown) for _, line in lines
+    )
+    said, drawn = ", ".join(graph.said), drawings(lines, shown)
+    return Plot(key, title, said, graph.unit, lines, names, drawn, newest)
+
+
+def _series(site: Site) -> Iterator[_Page]:
     for series, releases in grouped((item.series, item) for item in site.releases).items():
         lines = [
             line
             for line in site.lines
             if any(point.release.series == series for point in line.points)
         ]
-        steps = [step for step in site.steps if step.after.release.series == series]
         several = max(Counter(item.arch for item in releases).values()) > 1
-        found[f"series/{slug(series)}.html"] = (
-            "graphs.html.j2",
-            {
-                "title": f"Linux {series}: {many(len(releases), 'build')}",
-                "plots": _panels(lines, site, series) if several else [],
-                "linked": False,
-                "kernels": releases[::-1],
-                "releases": _by_release(steps),
-            },
-        )
-    return found
+        values = {
+            "title": f"Linux {series}: {many(len(releases), 'build')}",
+            "plots": list(_panels(lines, site, series)) if several else [],
+            "linked": False,
+            "kernels": releases[::-1],
+            "releases": _by_release(s for s in site.steps if s.after.release.series == series),
+        }
+        yield f"series/{slug(series)}.html", "graphs.html.j2", values
 
 
-def _kernels(site: Site) -> _Pages:
-    """Return a page for each version and architecture; two builds of one stand on one page."""
+def _kernels(site: Site) -> Iterator[_Page]:
+    """Give a page for each version and architecture; two builds of one stand on one page."""
     points = [point for line in site.lines for point in line.points]
-    by_page = grouped((kernel_page(point.release), point) for point in points)
-    return {
-        page: (
-            "kernel.html.j2",
-            {
-                "title": f"Linux {found[0].release.label}",
-                "builds": list(dict.fromkeys(point.release for point in found)),
-                "setups": grouped((point.graph.setup, point) for point in found),
-                "runs": list({p.origin.run: p.origin for p in found}.values()),
-                "problems": [
-                    item for item in site.problems if item.kernel == found[0].release.label
-                ],
-            },
-        )
-        for page, found in by_page.items()
-    }
+    for page, found in grouped((kernel_page(point.release), point) for point in points).items():
+        label = found[0].release.label
+        values = {
+            "title": f"Linux {label}",
+            "builds": list(dict.fromkeys(point.release for point in found)),
+            "setups": grouped((point.graph.setup, point) for point in found),
+            "runs": list({p.origin.run: p.origin for p in found}.values()),
+            "problems": [item for item in site.problems if item.kernel == label],
+        }
+        yield page, "kernel.html.j2", values
 
 
 def kernel_page(release: Release) -> str:
@@ -260,24 +231,24 @@ def caption(point: Point, drawn: Number) -> str:
 
 def overheads(step: Step) -> str:
     """Write both overheads of the number that changed."""
-    sides = (side.change(step.number) for side in (step.before, step.after))
-    old, new = (percent(side.overhead if side else None) for side in sides)
-    of = "" if step.number is Number.TYPICAL else f" ({_NUMBERS[step.number]})"
+    old, new = map(percent, step.change.overheads)
+    number = step.change.number
+    of = "" if number is Number.TYPICAL else f" ({_NUMBERS[number]})"
     return f"{old} → {new}{of}"
 
 
 def amount(step: Step) -> str:
     """Write how much the change is."""
     unit = numbers.unit_word(step.after.graph.unit)
-    return f"{step.points * 100:+.1f} points, {change(round(step.difference, 1))} {unit}"
+    of = step.change
+    return f"{of.points * 100:+.1f} points, {change(round(of.difference, 1))} {unit}"
 
 
 def cause(step: Step) -> str:
     """Say in which hook and function most of it is, or that it is all the baseline's."""
     moved = step.moved
     if step.is_of_baseline:
-        sides = (side.change(step.number) for side in (step.before, step.after))
-        old, new = (count(side.baseline_value if side else None) for side in sides)
+        old, new = (count(side.baseline_value) for side in step.change.sides)
         unit = numbers.unit_word(step.after.graph.unit)
         return f"it adds as many as before; the baseline went from {old} to {new} {unit}"
     if moved is None:
@@ -324,26 +295,21 @@ def data(site: Site) -> dict[str, Any]:
         "version": 1,
         "lsmeter_version": __version__,
         "updated": site.updated,
-        "kernels": [
-            {
-                "version": item.name,
-                "release": item.release,
-                "series": item.series,
-                "origin": item.origin,
-                "compiler": item.compiler,
-                "arch": item.arch,
-                "image_sha256": item.image_sha256,
-            }
-            for item in site.releases
-        ],
+        "kernels": [_KERNEL.entry(item) for item in site.releases],
         "origins": [{**vars(item), "tools": dict(item.tools)} for item in origins],
-        "graphs": [{**_graph(line, places, made)} for line in site.lines],
+        "graphs": [_graph(line, places, made) for line in site.lines],
         "changes": [_step(step, places, graphs) for step in site.steps],
-        "problems": [
-            {"kernel": item.kernel, "setup": item.setup, "title": item.title, "detail": item.detail}
-            for item in site.problems
-        ],
+        "problems": [_PROBLEM.entry(item) for item in site.problems],
     }
+
+
+_KERNEL = Row(
+    (
+        named("version", "name"),
+        *map(named, ("release", "series", "origin", "compiler", "arch", "image_sha256")),
+    )
+)
+_PROBLEM = Row(tuple(map(named, ("kernel", "setup", "title", "detail"))))
 
 
 def _graph(line: Line, places: dict[Release, int], made: dict[Any, int]) -> dict[str, Any]:
@@ -354,10 +320,10 @@ def _graph(line: Line, places: dict[Release, int], made: dict[Any, int]) -> dict
         "link": graph_link(line.graph),
         "kernel": [places[point.release] for point in line.points],
         "origin": [made[point.origin] for point in line.points],
-        "overhead": [_rounded(item.overhead) for item in points],
-        "overhead_low": [_rounded(item.overhead_low) for item in points],
-        "overhead_high": [_rounded(item.overhead_high) for item in points],
-        "difference": [_rounded(item.difference) for item in points],
+        **{
+            name: [_rounded(getattr(item, name)) for item in points]
+            for name in ("overhead", "overhead_low", "overhead_high", "difference")
+        },
         "baseline_value": [_rounded(item.decided.baseline_value) for item in points],
         "decided_by": [item.decided_by.value for item in points],
         "verdict": [item.verdict.value for item in points],
@@ -370,9 +336,9 @@ def _step(step: Step, places: dict[Release, int], graphs: dict[Graph, int]) -> d
         "graph": graphs[step.after.graph],
         "kernel": places[step.after.release],
         "since_kernel": places[step.before.release],
-        "number": step.number.value,
-        "points": _rounded(step.points),
-        "difference": _rounded(step.difference),
+        "number": step.change.number.value,
+        "points": _rounded(step.change.points),
+        "difference": _rounded(step.change.difference),
         "moved": vars(step.moved) if step.moved else None,
         "is_of_baseline": step.is_of_baseline,
         "beside": list(step.beside),

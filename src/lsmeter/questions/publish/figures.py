@@ -144,16 +144,14 @@ class Step:
 
     before: Point
     after: Point
-    number: Number
-    points: float  # difference of the overheads: 0.01 is one percentage point
-    difference: float  # of what the setup adds, in the graph's unit
+    change: OverheadChange  # of the number that says so
     beside: tuple[str, ...] = ()
     moved: Moved | None = None
 
     @property
     def is_of_baseline(self) -> bool:
         """Whether the setup adds as many as before, as far as it is shown: to one decimal."""
-        return not round(self.difference, 1)
+        return not round(self.change.difference, 1)
 
 
 @dataclass(frozen=True)
@@ -288,7 +286,7 @@ def make_site(points: Iterable[Point], problems: Iterable[Problem] = ()) -> Site
     )
     releases = sorted({point.release for point in kept.values()}, key=lambda item: item.order)
     steps = [step for line in lines for step in find_steps(line)]
-    steps.sort(key=lambda step: -abs(step.points))
+    steps.sort(key=lambda step: -abs(step.change.points))
     steps.sort(key=lambda step: step.after.release.order, reverse=True)
     updated = max((point.origin.created for point in kept.values()), default="")
     return Site(tuple(releases), lines, tuple(steps), tuple(said), updated)
@@ -331,8 +329,7 @@ def find_step(before: Point, after: Point) -> Step | None:
     most = max(certain, key=_least)
     if _least(most) <= _least(certain[0]) + margin:
         most = certain[0]
-    values = (most.number, most.points, most.difference)
-    return Step(before, after, *values, tuple(_beside(before, after)))
+    return Step(before, after, most, tuple(_beside(before, after)))
 
 
 def _least(item: OverheadChange) -> float:

@@ -44,7 +44,9 @@ KnownParts = dict[tuple[Path | None, Place, str], dict[Number, Parts]]
 
 def name_hooks(site: Site, progress: Progress = SILENT) -> Site:
     """Read what was counted beside each change, and name its hook; what is damaged is a problem."""
-    sides = [(side, step.number) for step in site.steps for side in (step.before, step.after)]
+    sides = [
+        (side, step.change.number) for step in site.steps for side in (step.before, step.after)
+    ]
     # A point is mostly beside two changes: that to it, and that from it.
     asked = dict.fromkeys((side.hooks[n], side) for side, n in sides if n in side.hooks)
     wanted = grouped(asked)
@@ -111,8 +113,9 @@ def _parts(found: Explanation) -> Parts:
 
 
 def _of(step: Step, side: Point, parts: KnownParts) -> Parts | None:
-    key = side.hooks.get(step.number), side.found.place, side.found.benchmark.id
-    return parts.get(key, {}).get(step.number)
+    number = step.change.number
+    key = side.hooks.get(number), side.found.place, side.found.benchmark.id
+    return parts.get(key, {}).get(number)
 
 
 def _moved(before: Parts | None, after: Parts | None) -> Moved | None:
