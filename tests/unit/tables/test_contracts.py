@@ -84,7 +84,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Document]:
         "history": history.document(after, Detail.DATA),
         "index": index.index_document(after, found, "capability of a", Detail.DATA),
         "slopes": slopes.shown(after, slopes_of),
-        "estimate": estimate.document("calls", [(estimated(profile, known), None)], Detail.DATA),
+        "estimate": estimate.document("calls", [estimated(profile, known)], Detail.DATA),
         "bisect": bisect.document(state, ["c" * 40], commits, ["*<=1%"], bisect.Difference()),
         "patches": patches.document(series, Detail.DATA),
     }

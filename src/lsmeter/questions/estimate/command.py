@@ -65,7 +65,7 @@ def estimate(
     """
     from lsmeter.questions.cells.verify import damage_code
     from lsmeter.questions.estimate.document import document
-    from lsmeter.questions.estimate.figures import Estimated, estimate
+    from lsmeter.questions.estimate.figures import estimate
     from lsmeter.questions.estimate.known import known_costs, together
 
     kinds = _kinds(options.on or [])
@@ -80,9 +80,7 @@ def estimate(
             f"{paths}: no system call was measured under a setup and its baseline",
             hint="lsmeter run --suite file --suite net -s selinux; or name another run",
         )
-    shown: list[tuple[Estimated, Counted | None]] = [
-        (estimate(calls, one, kinds), own) for calls, own in items for one in known if one.costs
-    ]
+    shown = [estimate(calls, one, kinds, own) for calls, own in items for one in known if one.costs]
     show(partial(document, str(profile), shown), everything=options.everything)
     return max(map(damage_code, runs))
 

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 from lsmeter.core.groups import grouped
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.questions.cells.frame import joined_settings
 from lsmeter.questions.estimate.figures import CallCost, Estimated, SetupCost
-from lsmeter.questions.estimate.known import EXACT, Counted, Known
+from lsmeter.questions.estimate.known import EXACT, Known
 from lsmeter.questions.estimate.profiles.model import Calls, Profile
 from lsmeter.questions.estimate.profiles.proxies import proxies
 from lsmeter.tables import numbers
@@ -21,6 +22,7 @@ from lsmeter.tables.fields import (
     Maybe,
     Row,
     fields_of,
+    given,
     headed,
     named,
     tabled,
@@ -49,45 +51,27 @@ _CHECKED = (
 _DOTS = "Dot: what the calls of the profile would cost more; line: at least to at most."
 _NS_PER_S = 1e9
 
-Found = Sequence[tuple[Estimated, Counted | None]]
-
-
-class _Setup(NamedTuple):
-    """What is shown of a setup: its cost in all, or of a second or a unit of the profile.
-
-    share is that of share_of; counted is what was counted in the workload itself.
-    """
-
-    setup: str
-    value: float | None
-    low: float | None
-    high: float | None
-    share: float | None
-    share_of: str | None
-    calls_share: float
-    time_share: float | None
-    counted: float | None
-    uncovered: list[str]
+Found = Sequence[Estimated]
 
 
 class _Check(NamedTuple):
     """What was estimated for a benchmark beside what was counted: both, and how far off it is."""
 
     benchmark: str
-    of: _Setup
+    of: SetupCost
     error: float | None
     points: float  # of all kernel instructions
 
 
 def document(source: str, found: Found, detail: Detail) -> Document:
     """Return what `estimate` shows, for a format with this much room; found is not empty."""
-    profile = found[0][0].profile
+    profile = found[0].profile
     sections = [*_checked(found, detail)]
     if not sections or len(found) == 1 or detail is not Detail.SHORT:
-        for number, (item, counted) in enumerate(found, 1):
-            sections += _sections(item, counted, detail, number, len(found))
+        for number, item in enumerate(found, 1):
+            sections += _sections(item, detail, number, len(found))
     facts = [("Profile", _told(source, profile)), *_results(found)]
-    notes = (_NO_SECONDS,) if _per(profile)[1] == "in all" else ()
+    notes = (_NO_SECONDS,) if profile.per[1] == "in all" else ()
     if len(sections) == 1 and detail is Detail.SHORT:
         notes = ("there is more: --all, or --benchmark, shows the calls of each",)
     return Document(
@@ -98,17 +82,16 @@ def document(source: str, found: Found, detail: Detail) -> Document:
         (_RULE,),
         tuple(sections),
         notes,
-        _data(source, found),
+        CONTRACT.row.entry({"profile": profile, "estimates": found}, file=source),
         answer=first_of(_answer(found)),
         picture=intervals("What it would cost", _DOTS, "cost", 0.0, _dots(found)),
     )
 
 
 def _dots(found: Found) -> Iterator[Bounded]:
-    for item, counted in found:
-        workload = f"{counted.benchmark}, " if counted else ""
-        panel = f"{workload}{_word(item.known)} {_per(item.profile)[1]}, {item.known.kernel}"
-        for setup in _setups(item, counted):
+    for item in found:
+        panel = f"{_workload(item)}{_word(item.known)} {item.profile.per[1]}, {item.known.kernel}"
+        for setup in item.setups:
             if setup.value is not None:
                 yield Bounded(panel, setup.setup, setup.value, setup.low, setup.high)
 
@@ -117,9 +100,14 @@ def _answer(found: Found) -> Iterator[str]:
     """Say what each setup would cost; of several benchmarks, how far that is from what they do."""
     errors = list(_errors(_checks(found))) if len(found) > 1 else []
     yield from errors
-    for item, counted in found if not errors else ():
-        where = f"{counted.benchmark}, " if counted and len(found) > 1 else ""
-        yield from (f"{where}{text}" for text in _sentences(item, counted))
+    for item in found if not errors else ():
+        where = _workload(item) if len(found) > 1 else ""
+        yield from (f"{where}{text}" for text in _sentences(item))
+
+
+def _workload(item: Estimated) -> str:
+    """Return how a line begins that is of a workload's benchmark."""
+    return f"{item.counted.benchmark}, " if item.counted else ""
 
 
 def _told(source: str, profile: Profile) -> str:
@@ -134,7 +122,7 @@ def _told(source: str, profile: Profile) -> str:
 
 
 def _results(found: Found) -> Iterator[tuple[str, str]]:
-    kinds = {item.known.kind: item.known for item, _ in found}.values()
+    kinds = {item.known.kind: item.known for item in found}.values()
     several = len({known.conditions for known in kinds}) > 1
     for known in kinds:
         place = f"{known.kernel} ({known.release}), {known.filesystem}, user {known.user}"
@@ -154,28 +142,16 @@ def _unit(known: Known) -> str:
     return f"{said}; a difference is off by {median} of itself (median), {most} (90th percentile)"
 
 
-def _per(profile: Profile) -> tuple[float, str]:
-    """Return what all numbers are multiplied by, and what they are of then."""
-    if profile.unit != "profile":
-        return 1.0, f"a {profile.unit}"
-    if profile.units:
-        return 1 / profile.units, "a unit"
-    return (1 / profile.seconds, "a second") if profile.seconds else (1.0, "in all")
-
-
 def _word(known: Known) -> str:
     return "predicted ns" if known.calibration else known.unit
 
 
-def _sections(
-    item: Estimated, counted: Counted | None, detail: Detail, number: int, of: int
-) -> Iterator[Section]:
-    known, (_, per) = item.known, _per(item.profile)
-    workload = f"{counted.benchmark}, " if counted else ""
+def _sections(item: Estimated, detail: Detail, number: int, of: int) -> Iterator[Section]:
+    known, (_, per) = item.known, item.profile.per
     place = f"{known.kernel}, {known.filesystem}, user {known.user}, {_word(known)}"
-    where = f": {workload}{place}" if of > 1 else ""
+    where = f": {_workload(item)}{place}" if of > 1 else ""
     key = "estimate" if number == 1 else f"estimate-{number}"
-    yield Section(f"Cost {per}{where}", tables=(_table(item, _setups(item, counted)),), key=key)
+    yield Section(f"Cost {per}{where}", tables=(_table(item),), key=key)
     yield Section(
         f"Call by call{where}",
         tables=(*_calls(item, detail), *_uncovered(item)),
@@ -184,30 +160,8 @@ def _sections(
     )
 
 
-def _setups(item: Estimated, counted: Counted | None) -> list[_Setup]:
-    """Return what is shown of each setup; no bounds where nothing says how far it may be off."""
-    checked = counted if counted and _comparable(item.known, counted) else None
-    return [_setup(item, setup, checked) for setup in item.setups]
-
-
-def _setup(item: Estimated, setup: SetupCost, counted: Counted | None) -> _Setup:
-    cost = setup.cost.times(_per(item.profile)[0]) if setup.cost else None
-    low, high = (cost.bounds if cost else None) or (None, None)
-    return _Setup(
-        setup.setup,
-        cost.value if cost else None,
-        low,
-        high,
-        *_share(setup, counted),
-        calls_share=setup.calls_share,
-        time_share=setup.time_share,
-        counted=counted.added_insns.get(setup.setup) if counted else None,
-        uncovered=[call.call.name for call in item.uncovered(setup.setup)],
-    )
-
-
-def _table(item: Estimated, setups: Sequence[_Setup]) -> Table:
-    per = _per(item.profile)[1]
+def _table(item: Estimated) -> Table:
+    setups, per = item.setups, item.profile.per[1]
     lacking = set() if item.known.unit == "ns" and per == "a second" else {"cpu_share"}
     timed = any(setup.time_share is not None for setup in setups)
     lacking |= set() if timed else {"time_share"}
@@ -224,7 +178,7 @@ def _table(item: Estimated, setups: Sequence[_Setup]) -> Table:
     return tabled("setups", "", [f for f in fields if f.key not in lacking], setups, more=more)
 
 
-def _of_cpu(setup: _Setup) -> Shown | None:
+def _of_cpu(setup: SetupCost) -> Shown | None:
     share = None if setup.value is None else setup.value / _NS_PER_S
     return None if share is None else Shown(share, f"{100 * share:+.2g} %")
 
@@ -237,24 +191,11 @@ def _text(value: float) -> str:
     return change(round(value, 0 if abs(value) >= 10 else 1) + 0.0)
 
 
-def _share(setup: SetupCost, counted: Counted | None) -> tuple[float | None, str | None]:
-    """Return a cost as a share of what the kernel does, and of what; None where that is unknown.
-
-    The times of a profile are no whole: those of strace may be of the wall (-w), and do not say so.
-    """
-    cost = setup.cost
-    if cost and counted:
-        return cost.value / counted.baseline_insns, "all that the kernel does for this service"
-    if cost and setup.base:
-        return cost.value / setup.base, "what the kernel does in these calls"
-    return None, None
-
-
-def _sentences(item: Estimated, counted: Counted | None) -> Iterator[str]:
-    unit, per = numbers.unit_word(item.known.unit), _per(item.profile)[1]
+def _sentences(item: Estimated) -> Iterator[str]:
+    unit, per = numbers.unit_word(item.known.unit), item.profile.per[1]
     kernel = "kernel " if item.known.unit == "insns" else ""
     by = "predicted " if item.known.calibration else ""
-    for setup in _setups(item, counted):
+    for setup in item.setups:
         if setup.value is None:
             yield f"{setup.setup}: nothing is known of any call of the profile."
             continue
@@ -265,11 +206,11 @@ def _sentences(item: Estimated, counted: Counted | None) -> Iterator[str]:
         said += f"{_text(setup.value)} {by}{kernel}{unit} {per}{bounds}"
         if item.known.unit == "ns" and per == "a second":
             said += f", {100 * setup.value / _NS_PER_S:.2g} % of one processor's time"
-        lacking = item.uncovered(setup.setup)
+        lacking = [call for call in item.calls if call.call.name in setup.uncovered[:3]]
         covers = f"; it covers {percent(setup.calls_share, sign=False)} of the calls"
         names = ", ".join(setup.uncovered[:3])
-        rest = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
-        all_of = "all of " if any(call.part(setup.setup) for call in lacking[:3]) else ""
+        rest = f" and {len(setup.uncovered) - 3} more" if len(setup.uncovered) > 3 else ""
+        all_of = "all of " if any(call.part(setup.setup) for call in lacking) else ""
         yield f"{setup.setup}: {said}{covers}{f', not {all_of}{names}{rest}' if lacking else ''}."
 
 
@@ -291,22 +232,22 @@ def _covering(item: Estimated) -> Iterator[str]:
 
 
 def _calls(item: Estimated, detail: Detail) -> Iterator[Table]:
-    (factor, per), known = _per(item.profile), item.known
+    (factor, per), known = item.profile.per, item.known
 
     def most(call: CallCost) -> float:
         return max(abs(one.value) for one in call.costs.values()) * call.call.calls
 
-    def cost_field(setup: str) -> Field:
-        def cost(call: CallCost) -> Shown | None:
-            return _whole(call.costs[setup].value) if setup in call.costs else None
-
-        return Field(f"{setup}_{known.unit}", setup, cost, Kind.CHANGE)
+    def cost_of(setup: str, call: CallCost) -> Shown | None:
+        return _whole(call.costs[setup].value) if setup in call.costs else None
 
     fields = (
         named("call", "call.name"),
         Field("calls", f"calls {per}", lambda i: _number(i.call.calls * factor)),
         Field("share", "share", lambda i: i.call.calls / item.profile.total, Kind.SHARE),
-        *(cost_field(setup.setup) for setup in item.setups),
+        *(
+            Field(f"{setup}_{known.unit}", setup, partial(cost_of, setup), Kind.CHANGE)
+            for setup in known.costs
+        ),
         Field("benchmarks", "proxy benchmarks", _benchmarks, Kind.PROSE),
     )
     covered = sorted((call for call in item.calls if call.costs), key=lambda call: -most(call))
@@ -321,14 +262,14 @@ def _calls(item: Estimated, detail: Detail) -> Iterator[Table]:
 
 def _object_notes(item: Estimated) -> Iterator[str]:
     """Say on what calls were taken to be made: calls of the same shares together."""
-    groups: dict[str, list[str]] = {}
-    for call in item.calls:
-        shares = sorted(call.on.items(), key=lambda pair: -pair[1])
-        parts = [
-            f"{kind} {percent(share, sign=False)}" for kind, share in shares if share >= 0.0005
-        ]
-        if parts and call.costs:
-            groups.setdefault(", ".join(parts), []).append(call.call.name)
+
+    def shares(call: CallCost) -> str:
+        ordered = sorted(call.on.items(), key=lambda pair: -pair[1])
+        parts = (f"{kind} {percent(part, sign=False)}" for kind, part in ordered if part >= 0.0005)
+        return ", ".join(parts)
+
+    groups = grouped((shares(call), call.call.name) for call in item.calls if call.costs)
+    groups.pop("", None)  # of one kind, or as asked
     if groups:
         told = "; ".join(f"{', '.join(names)}: {parts}" for parts, names in groups.items())
         yield f"Made on, as {item.told_by} (--on CALL=KIND says otherwise): {told}."
@@ -343,15 +284,13 @@ def _number(value: float) -> Shown:
 def _benchmarks(call: CallCost) -> str:
     if call.within:
         return f"in the benchmarks of {call.within}"
-    suites: dict[str, list[str]] = {}
-    for suite, name in call.benchmarks:
-        suites.setdefault(suite, []).append(name)
+    suites = grouped(call.benchmarks)
     return "; ".join(f"{suite}: {', '.join(names)}" for suite, names in suites.items())
 
 
 def _uncovered(item: Estimated) -> Iterator[Table]:
     """Name every call that no result covers, under one setup at least."""
-    (factor, per), time_s = _per(item.profile), item.profile.time_s
+    (factor, per), time_s = item.profile.per, item.profile.time_s
 
     def calls(call: CallCost) -> float:
         return call.call.calls * (1 - min(map(call.part, item.known.costs)))
@@ -392,7 +331,7 @@ def _checked(found: Found, detail: Detail) -> Iterator[Section]:
     else:  # each setup is a heading above its benchmarks
         table = tabled("checked", "", (fields[1], fields[2], *fields[5:]), checks)
         table = headed(table, (item.of.setup for item in checks))
-    unit = next(item.unit for _, item in found if item)
+    unit = next(item.counted.unit for item in found if item.counted)
     errors = tuple(Item(text) for text in _errors(checks)) if len(found) == 1 else ()
     yield Section(f"Estimated and counted, a {unit}", (_CHECKED,), (table,), errors, "checked")
 
@@ -406,9 +345,10 @@ def _checks(found: Found) -> list[_Check]:
             of.value / of.counted - 1 if of.counted else None,
             (of.value - of.counted) / counted.baseline_insns,
         )
-        for item, counted in found
-        for of in (_setups(item, counted) if counted else ())
-        if counted and of.counted is not None and of.value is not None
+        for item in found
+        if (counted := item.counted) is not None
+        for of in item.setups
+        if of.counted is not None and of.value is not None
     ]
     order = list(dict.fromkeys(item.of.setup for item in checks))
     return sorted(checks, key=lambda item: order.index(item.of.setup))
@@ -433,28 +373,11 @@ def _errors(checks: Iterable[_Check]) -> Iterator[str]:
         yield f"{name}: estimates are off by {off}; of all kernel instructions {points}."
 
 
-def _comparable(known: Known, counted: Counted) -> bool:
-    same = (known.kernel, known.baseline) == (counted.kernel, counted.baseline)
-    return same and known.instrument == EXACT and known.unit == "insns"
+def _unit_of(item: Estimated) -> str:
+    per = item.profile.per[1]
+    return "profile" if per == "in all" else per.removeprefix("a ")
 
 
-def _data(source: str, found: Found) -> dict[str, Any]:
-    """Return the profile of the first estimate, and all estimates, for programs."""
-    profile = found[0][0].profile
-    told: dict[str, Any] = {**vars(profile), "file": source, "total": profile.total}
-    told["errors_unknown"] = sorted(profile.errors_unknown)
-    estimates: list[dict[str, Any]] = []
-    for item, counted in found:
-        per = _per(item.profile)[1]
-        said: dict[str, Any] = {name: getattr(counted, name, None) for name in _COUNTED}
-        said |= {"per": per.removeprefix("a ") if per != "in all" else "profile"}
-        said |= {"setups": _setups(item, counted), "told_by": item.told_by, "calls": item.calls}
-        estimates.append({**vars(item.known), **said})
-    whole: dict[str, Any] = {"profile": told, "estimates": estimates}
-    return CONTRACT.row.entry(whole)
-
-
-_COUNTED = ("workload", "benchmark", "baseline_insns")
 _KNOWN = ("instrument", "unit", "kernel", "release", "filesystem", "user", "baseline", "runs")
 _CALL = Row(
     (
@@ -463,21 +386,24 @@ _CALL = Row(
         *fields_of(CallCost, "within", "costs", "failed", "why", "on"),
     )
 )
-_SETUP = Row(fields_of(_Setup, *_Setup._fields))
+_SETUP = Row(fields_of(SetupCost))
 _ESTIMATE = Row(
     (
-        *(*fields_of(Known, *_KNOWN, "calibration"), Field("error", of=Maybe(Each(float)))),
-        named("per"),
-        *(Field(name, of=str | None) for name in ("workload", "benchmark")),
-        *(Field("baseline_insns"), Field("setups", of=Each(_SETUP)), named("told_by")),
+        *fields_of(Known, *_KNOWN, "calibration", of="known."),
+        Field("error", value="known.error", of=Maybe(Each(float))),
+        named("per", _unit_of),
+        Field("workload", value=lambda i: i.counted and i.counted.workload, of=str | None),
+        Field("benchmark", value=lambda i: i.counted and i.counted.benchmark, of=str | None),
+        Field("baseline_insns", value=lambda i: i.counted and i.counted.baseline_insns),
+        *(Field("setups", of=Each(_SETUP)), named("told_by")),
         Field("calls", of=Each(_CALL)),
     )
 )
 _PROFILE = Row(
     (
         *fields_of(Profile, "source", "calls", "clock", "seconds", "tables", "unit"),
-        Field("errors_unknown", of=Each(str)),
-        *(*fields_of(Profile, "made_on", "units"), named("file"), Field("total")),
+        Field("errors_unknown", value=lambda item: sorted(item.errors_unknown), of=Each(str)),
+        *(*fields_of(Profile, "made_on", "units"), given("file", str), Field("total")),
     )
 )
 CONTRACT = Contract(

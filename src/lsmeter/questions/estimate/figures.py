@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
-from lsmeter.questions.estimate.known import NOTHING, Cost, Known
+from lsmeter.questions.estimate.known import EXACT, NOTHING, Cost, Counted, Known
 from lsmeter.questions.estimate.profiles.model import Calls, Profile
 from lsmeter.questions.estimate.profiles.objects import object_shares, with_new
 from lsmeter.questions.estimate.profiles.proxies import Name, Proxy, Reading, proxies
@@ -55,16 +55,23 @@ class CallCost:
 
 @dataclass(frozen=True)
 class SetupCost:
-    """What a setup costs the whole profile, and of which share of its calls and time that is.
+    """What a setup costs a profile, in all or of a second or a unit of it, and how much it covers.
 
-    base is what the kernel does in these calls under the baseline.
+    value is None where nothing is known of any call, low and high where nothing says how far it may
+    be off. share is that of share_of. counted is what was counted in the workload itself. uncovered
+    are the calls of which nothing, or not all, is known.
     """
 
     setup: str
-    cost: Cost | None  # nothing is known of any call
+    value: float | None
+    low: float | None
+    high: float | None
+    share: float | None
+    share_of: str | None
     calls_share: float
     time_share: float | None
-    base: float | None = None
+    counted: float | None
+    uncovered: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -75,16 +82,13 @@ class Estimated:
     known: Known
     setups: tuple[SetupCost, ...]
     calls: tuple[CallCost, ...]  # in the order of the profile
+    counted: Counted | None = None  # the workload that the profile is of, where one was counted
 
     @property
     def told_by(self) -> str:
         """Who says what calls were made on, where --on does not."""
         counted = self.profile.made_on
         return "hooks counted beside them say" if counted else "the other calls suggest"
-
-    def uncovered(self, setup: str) -> tuple[CallCost, ...]:
-        """Return the calls of which nothing, or not all, is known under a setup."""
-        return tuple(item for item in self.calls if item.part(setup) < 1)
 
 
 @dataclass(frozen=True)
@@ -95,8 +99,13 @@ class _Objects:
     by: str
 
 
-def estimate(profile: Profile, known: Known, on: Mapping[str, str] | None = None) -> Estimated:
-    """Return what every setup of some results would cost a profile.
+def estimate(
+    profile: Profile,
+    known: Known,
+    on: Mapping[str, str] | None = None,
+    counted: Counted | None = None,
+) -> Estimated:
+    """Return what every setup of some results would cost a profile, which may be a workload's.
 
     on says of which kind the things are that a call is made on: by its name, and under "" for all
     others that have this kind. What it leaves open the profile says, where it does.
@@ -110,8 +119,14 @@ def estimate(profile: Profile, known: Known, on: Mapping[str, str] | None = None
         tuple(_call_cost(item, one, told, profile.errors_unknown) for item in profile.calls)
         for one in (known, replace(known, costs=bases))
     )
-    setups = (_setup_cost(profile, calls, under_base, name) for name in known.costs)
-    return Estimated(profile, known, tuple(setups), calls)
+    checked = counted if counted and _comparable(known, counted) else None
+    setups = (_setup_cost(profile, calls, under_base, name, checked) for name in known.costs)
+    return Estimated(profile, known, tuple(setups), calls, counted)
+
+
+def _comparable(known: Known, counted: Counted) -> bool:
+    same = (known.kernel, known.baseline) == (counted.kernel, counted.baseline)
+    return same and known.instrument == EXACT and known.unit == "insns"
 
 
 def _told(profile: Profile, on: Mapping[str, str]) -> Mapping[str, _Objects]:
@@ -133,22 +148,42 @@ def _told(profile: Profile, on: Mapping[str, str]) -> Mapping[str, _Objects]:
 
 
 def _setup_cost(
-    profile: Profile, calls: Sequence[CallCost], under_base: Sequence[CallCost], setup: str
+    profile: Profile,
+    calls: Sequence[CallCost],
+    under_base: Sequence[CallCost],
+    setup: str,
+    counted: Counted | None,
 ) -> SetupCost:
     costs = [cost for item in calls if (cost := item.cost(setup)) is not None]
     whole = reduce(Cost.plus, costs) if costs else None
+    one = whole.times(profile.per[0]) if whole else None
     covered = math.fsum(item.call.calls * item.part(setup) for item in calls)
     time_s = profile.time_s
     timed = math.fsum((item.call.time_s or 0.0) * item.part(setup) for item in calls)
-    pairs = zip(calls, under_base, strict=True)
-    known = all(base.part(setup) == item.part(setup) for item, base in pairs)
-    base = math.fsum(cost.value for item in under_base if (cost := item.cost(setup)))
+    low, high = (one.bounds if one else None) or (None, None)
+    base, share_of = _kernel_of(calls, under_base, setup), "what the kernel does in these calls"
+    if counted:
+        base, share_of = counted.baseline_insns, "all that the kernel does for this service"
+    share = whole.value / base if whole and base > 0 else None
     return SetupCost(
-        setup,
-        whole,
+        *(setup, one.value if one else None, low, high),
+        *(share, None if share is None else share_of),
         covered / profile.total,
         timed / time_s if time_s else None,
-        base if known and base > 0 else None,
+        counted.added_insns.get(setup) if counted else None,
+        tuple(item.call.name for item in calls if item.part(setup) < 1),
+    )
+
+
+def _kernel_of(calls: Sequence[CallCost], under_base: Sequence[CallCost], setup: str) -> float:
+    """Return what the kernel does in calls under the baseline; 0 where that is not known of all.
+
+    The times of a profile are no whole: those of strace may be of the wall (-w), and do not say so.
+    """
+    pairs = zip(calls, under_base, strict=True)
+    known = all(base.part(setup) == item.part(setup) for item, base in pairs)
+    return (
+        math.fsum(one.value for item in under_base if (one := item.cost(setup))) if known else 0.0
     )
 
 
@@ -252,12 +287,10 @@ def _variants(
     kind: Sequence[Reading], differences: Mapping[Name, Cost], used: dict[Name, None]
 ) -> Iterator[Cost]:
     for reading in kind:
-        more = [(differences.get(name), times) for name, times in reading.more]
-        rest = NOTHING
-        for cost, times in more:
-            rest = rest.plus(cost.times(times)) if cost else rest
-        if not all(cost for cost, _ in more):
+        if any(name not in differences for name, _ in reading.more):
             continue
+        more = (differences[name].times(times) for name, times in reading.more)
+        rest = reduce(Cost.plus, more, NOTHING)
         for name, found in differences.items():
             if reading.matches(name):
                 used[name] = None

@@ -39,6 +39,15 @@ class Profile:
     units: float | None = None  # it covers so many units of the service's work
 
     @property
+    def per(self) -> tuple[float, str]:
+        """What all numbers are multiplied by, and what they are of then."""
+        if self.unit != "profile":
+            return 1.0, f"a {self.unit}"
+        if self.units:
+            return 1 / self.units, "a unit"
+        return (1 / self.seconds, "a second") if self.seconds else (1.0, "in all")
+
+    @property
     def total(self) -> float:
         """How many calls there are in all."""
         return math.fsum(item.calls for item in self.calls)
