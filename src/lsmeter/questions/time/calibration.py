@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,7 @@ from lsmeter.measure.results.documents import (
     validated,
 )
 from lsmeter.questions.time.fit import CYCLES, LEAST_OPERATIONS, LeftOut, Observation, fit, vector
-from lsmeter.tables.data import plain
+from lsmeter.tables.data import plain, plain_fields
 
 LEVEL = 0.9  # of the intervals of predictions: so many of the benchmarks left out lie inside
 # Events of a call may be this much more or less frequent than in all that calibration has seen,
@@ -264,9 +264,7 @@ def folder() -> Path:
 
 def to_bytes(item: Calibration) -> bytes:
     """Write a calibration as its file has it."""
-    content = plain(item)
-    assert isinstance(content, dict)  # noqa: S101  (what a dataclass becomes)
-    return sealed(FORMAT, VERSION, content)
+    return sealed(FORMAT, VERSION, plain_fields(item))
 
 
 def keep(item: Calibration) -> Path:
@@ -338,10 +336,9 @@ def _wrong(item: Calibration) -> Iterator[str]:
         yield "it has no weights"
     pairs = [(part.measured_ns, part.predicted_ns) for part in item.left_out]
     ranges = [(seen.least, seen.most) for seen in (item.insns, *item.seen.values())]
-    numbers = [*item.weights_ns.values(), item.stiffness, *(x for pair in pairs for x in pair)]
+    numbers = [*item.weights_ns.values(), item.stiffness, *chain(*pairs, *ranges)]
     if item.overheads is not None:
         numbers += [item.overheads.changed, item.overheads.median, item.overheads.most]
-    numbers += [x for pair in ranges for x in pair]
     if not all(math.isfinite(x) and 0 <= x <= _MOST_NS for x in numbers):
         yield "a number is below 0, too large or none"
     if any(least > most for least, most in ranges):

@@ -66,7 +66,7 @@ DIFFERENCE = Row(
 )
 TOLD_DIFFERENCE = Row(
     (
-        Field("calibration", value="new.calibration", of=CALIBRATION),
+        Field("calibration", value="second.calibration", of=CALIBRATION),
         Field("differences", of=Each(DIFFERENCE)),
     )
 )
@@ -82,7 +82,7 @@ def difference_section(told: ToldDifference | None, detail: Detail) -> tuple[Sec
     left = {"smaller": len(moved) - len(rows), "below 1 ns": len(found) - len(moved)}
     said = ", ".join(f"{number} {word}" for word, number in left.items() if number > 0)
     outside = ((item.difference.outside, item.benchmark.id) for item in rows)
-    lead = (*difference_words(told), *other_counts(told.new))
+    lead = (*difference_words(told), *other_counts(told.second))
     table = tabled("predicted_differences", "", _DIFFERENCE, rows)
     return (
         Section(
@@ -109,7 +109,7 @@ def add_differences(document: Document, told: ToldDifference | None, detail: Det
 
 def difference_words(told: ToldDifference) -> Iterator[str]:
     """Say what predicts, how far it is off, and what it cannot see."""
-    item = told.new.calibration
+    item = told.second.calibration
     host = f"{item.host.cpu}, Linux {item.host.kernel}"
     error = item.difference_error
     known = error is not None and item.difference_ratios is not None

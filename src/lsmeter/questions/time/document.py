@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from lsmeter.core.groups import grouped
 from lsmeter.core.model import Place
@@ -273,8 +272,10 @@ def document(item: Calibration, where: str = "") -> Document:
     notes = (f"stored {where}",) if where else ()
     title = f"Calibration {item.name}"
     answer = f"{title}: predicted times are off by {error_words(item)} (leave-one-out)."
-    made = Document(NAME, VERSION, title, tuple(facts), (), sections, notes, data=item)
-    return replace(made, answer=(answer, *filter(None, [why_no_overheads(item)])))
+    answers = (answer, *filter(None, [why_no_overheads(item)]))
+    return Document(
+        NAME, VERSION, title, tuple(facts), (), sections, notes, data=item, answer=answers
+    )
 
 
 def _operations(item: Calibration) -> Table:

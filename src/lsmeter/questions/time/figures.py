@@ -85,10 +85,9 @@ class PredictedDifference:
 
 @dataclass(frozen=True)
 class ToldDifference:
-    """All that a calibration says of two runs; old and new are what it says of either."""
+    """All that a calibration says of two runs: of the second one, and how they differ."""
 
-    old: Told
-    new: Told
+    second: Told
     differences: tuple[PredictedDifference, ...]
 
 
@@ -170,7 +169,7 @@ def predict_differences(
         for place, name in [(key(item.place), item.benchmark.id)]
         if (place, name) in was
     ]
-    return ToldDifference(old, new, tuple(found))
+    return ToldDifference(new, tuple(found))
 
 
 def match_observations(timed: RunData, counted: RunData) -> list[Observation]:

@@ -197,8 +197,8 @@ def document(found: Sequence[Validated], calibration: Calibration, detail: Detai
         table = tabled(key, "", _COSTS, shown, more=more)
         sections.append(Section(setup, lead if not number else (), (table,), key=f"setup-{number}"))
     data = {"errors": [*sums], "costs": [_ENTRY.entry(item) for item in found]}
-    made = Document(NAME, VERSION, "Predicted and measured", facts, (), tuple(sections), data=data)
-    return replace(made, answer=tuple(_sentences(sums)))
+    title, answer = "Predicted and measured", tuple(_sentences(sums))
+    return Document(NAME, VERSION, title, facts, (), tuple(sections), data=data, answer=answer)
 
 
 def _sentences(sums: Iterable[Summary]) -> Iterator[str]:
