@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
 from typing import Any
 
-from lsmeter.catalogue.studies.shown import Cell, Compared, Placed, Plot, printed_cells
+from lsmeter.catalogue.studies.shown import Cell, Compared, Plot, printed_cells
 from lsmeter.catalogue.studies.study import Study
 from lsmeter.questions.reproduce import quantities
 from lsmeter.questions.reproduce.checks import words_of
-from lsmeter.questions.reproduce.judge import Known, is_meant
+from lsmeter.questions.reproduce.judge import Known, places_of
 from lsmeter.questions.reproduce.parts import Where
 from lsmeter.questions.reproduce.quantities import PERCENT, MissingError, Quantity
 from lsmeter.questions.reproduce.rules import Evaluation, Rule, RuleError
@@ -94,7 +94,7 @@ class Plotted:
 
 def compare_table(study: Study, table: Compared, rules: Mapping[str, Rule], known: Known) -> Beside:
     """Work a table out at each of its places."""
-    places = tuple(_places(table, known))
+    places = tuple(places_of(table, known))
     pairs = []
     for cell in printed_cells(table, study.home, study.tables):
         many = len(cell.known.get("benchmarks", ())) > 1
@@ -105,10 +105,6 @@ def compare_table(study: Study, table: Compared, rules: Mapping[str, Rule], know
         found = [_agreement(cell, item, table) for item in ours if item.number is not None]
         pairs.append(Pair(cell, ours, _worst(found)))
     return Beside(table, places, tuple(pairs))
-
-
-def _places(item: Placed, known: Known) -> Iterator[Where]:
-    yield from (where for part, where in known if part == item.part and is_meant(item, where))
 
 
 def _ours(
@@ -173,7 +169,7 @@ def plot_points(study: Study, plot: Plot, rules: Mapping[str, Rule], known: Know
     """Work the points of a plot out at each of its places."""
     points: list[Point] = []
     lacking: dict[str, None] = {}
-    each = product(_places(plot, known), words_of(study, plot.series), words_of(study, plot.x))
+    each = product(places_of(plot, known), words_of(study, plot.series), words_of(study, plot.x))
     for where, series, x in each:
         words = {"series": series, "x": x}
         found = _ours(study, rules[plot.id], words, known[plot.part, where], where)

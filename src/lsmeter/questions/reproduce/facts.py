@@ -48,7 +48,7 @@ class Facts:
         where: Where,
         own: str = "",
         printed: Mapping[str, Published] | None = None,
-        source: Callable[[str], Mapping[str, Mapping[str, float]]] | None = None,
+        source: Callable[[str], Mapping[str, Mapping[str, float | None]]] | None = None,
     ) -> None:
         self._parts, self._where, self._own = parts, where, own
         self._printed, self._source = printed or {}, source
@@ -375,7 +375,8 @@ class Facts:
             raise MissingError(
                 f"source of {where.kernel}: no {what} of {module or 'the framework'}"
             )
-        return Quantity(value, value, value, name=f"{module} {what} of {where.kernel}".strip())
+        number, label = float(value), f"{module} {what} of {where.kernel}".strip()
+        return Quantity(number, number, number, name=label)
 
 
 def _row(part: Part, place: Place, benchmark: Benchmark) -> tuple[Where, str, str]:
@@ -400,18 +401,19 @@ def _by_seed(item: Measured, of: str) -> dict[int, float]:
     Patterns are of calls (call:), runs of hooks (hook:), instructions in them (inside:), and of
     what the client said (client:).
     """
-    kind, _, name = of.partition(":")
+    kind, _, pattern = of.partition(":")
+    if of == ALL:
+        user = item.by_seed(USER)
+        return {seed: insns + user[seed] for seed, insns in item.by_seed(KERNEL).items()}
+    if kind not in {"call", "hook", "inside", "client"}:
+        return item.by_seed(of)
     found = {}
     for boot in item.boots:
         hooks = {hook.removeprefix("security_"): both for hook, both in boot.hooks.items()}
         runs, inside = ({hook: both[place] for hook, both in hooks.items()} for place in (0, 1))
-        every = {"call": boot.calls, "hook": runs, "inside": inside, "client": boot.client}
-        named = every.get(kind)
-        figures = boot.figures
-        both = figures.get(KERNEL, 0.0) + figures.get(USER, 0.0)
-        summed = (n for key, n in (named or {}).items() if fnmatch.fnmatchcase(key, name))
-        found[boot.seed] = figures.get(of, 0.0) if named is None else math.fsum(summed)
-        found[boot.seed] = both if of == ALL else found[boot.seed]
+        named = {"call": boot.calls, "hook": runs, "inside": inside, "client": boot.client}[kind]
+        summed = (n for name, n in named.items() if fnmatch.fnmatchcase(name, pattern))
+        found[boot.seed] = math.fsum(summed)
     return found
 
 

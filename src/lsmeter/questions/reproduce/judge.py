@@ -50,7 +50,7 @@ class Judged:
 def known_facts(
     study: Study,
     parts: Mapping[str, Part],
-    source: Callable[[str], Mapping[str, Mapping[str, float]]] | None = None,
+    source: Callable[[str], Mapping[str, Mapping[str, float | None]]] | None = None,
 ) -> Known:
     """Return the functions that read rows, at each place of each part.
 
@@ -93,19 +93,21 @@ def _judge(
         why = f"part {claim.part}: {failed[claim.part]}"
         return Judged(claim, Verdict.OPEN, why=why)
     found: dict[Where, Finding] = {}
-    for (part, where), functions in known.items():
-        if part == claim.part and is_meant(claim, where):
-            try:
-                found[where] = Evaluation(functions, study.lists).find(rule)
-            except RuleError as error:  # what was measured stays, and so do the other claims
-                found[where] = quantities.unknown(f"{study.where(claim)}: {error}")
+    for where in places_of(claim, known):
+        try:
+            found[where] = Evaluation(known[claim.part, where], study.lists).find(rule)
+        except RuleError as error:  # what was measured stays, and so do the other claims
+            found[where] = quantities.unknown(f"{study.where(claim)}: {error}")
     return conclude(claim, found)
 
 
-def is_meant(item: Claim | Placed, where: Where) -> bool:
-    """Tell whether a claim, a table or a plot is of a place."""
+def places_of(item: Claim | Placed, known: Known) -> Iterator[Where]:
+    """Yield the places of its part that a claim, a table or a plot is of."""
     asked = (item.kernels, item.filesystems, item.users)
-    return all(not names or own in names for own, names in zip(where, asked, strict=True))
+    for part, where in known:
+        pairs = zip(where, asked, strict=True)
+        if part == item.part and all(not names or own in names for own, names in pairs):
+            yield where
 
 
 def conclude(claim: Claim, found: Mapping[Where, Finding]) -> Judged:

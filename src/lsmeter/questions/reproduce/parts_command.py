@@ -285,7 +285,7 @@ def _explained(
     return explain_claims(found, cells, parts), ExitCode.OK
 
 
-def _read_source(study: Study, series: str) -> Mapping[str, Mapping[str, float]]:
+def _read_source(study: Study, series: str) -> Mapping[str, Mapping[str, float | None]]:
     """Return counts of a kernel's source by module; "" is the framework."""
     from lsmeter.questions.hooks.command import analysed
     from lsmeter.questions.reproduce.quantities import MissingError
@@ -296,18 +296,14 @@ def _read_source(study: Study, series: str) -> Mapping[str, Mapping[str, float]]
         found = analysed(study.sources[series], None, ())
     except LsmeterError as error:
         raise MissingError(f"source of {series}: {error.title}") from error
-    counts: dict[str, dict[str, float]] = {
-        "": {key: float(value) for key, value in found.framework.items()}
-    }
     classes = {name for module in found.modules for name in module.hooks_by_class}
+    counts: dict[str, Mapping[str, float | None]] = {"": found.framework}
     for module in found.modules:
-        by_class = {f"hooks:{name}": float(module.hooks_by_class.get(name, 0)) for name in classes}
         counts[module.name] = {
-            "hooks": float(module.hooks),
-            "general_hooks": float(module.general_hooks),
-            "lines": float(module.code_lines),
-            **by_class,
+            "hooks": module.hooks,
+            "general_hooks": module.general_hooks,
+            "lines": module.code_lines,
+            "lines_per_hook": module.lines_per_hook,
+            **{f"hooks:{name}": module.hooks_by_class.get(name, 0) for name in classes},
         }
-        if module.lines_per_hook is not None:
-            counts[module.name]["lines_per_hook"] = module.lines_per_hook
     return counts
