@@ -240,7 +240,6 @@ def _experiments(
     suites = [*dict.fromkeys((*(options.suite or ["file"]), GROUND))]
     chosen = [*options.benchmark, f"{GROUND}/*"] if options.benchmark else None
     user = getattr(find_machine("here"), "users", ("root",))[0]
-    common = {"suites": suites, "users": [user], "benchmarks": chosen}
     like = conditions(host.mitigations, running.config, command_line(), flags(), cgroups())
     SCREEN.say(f"events are counted on {kernel}; this machine runs Linux {running.release}: {why}")
     for text in unlike(host.mitigations):
@@ -251,7 +250,7 @@ def _experiments(
         keys["setups"] = [keys["baseline"], *(setups or asked["setups"])]
     timed["boots"] = blocks
     counted |= {"kernels": [kernel], "conditions": like}
-    given = {**common, "seed": options.seed}
+    given = {"suites": suites, "users": [user], "benchmarks": chosen, "seed": options.seed}
     known = {key: value for key, value in given.items() if value is not None}
     return {**timed, **known}, {**counted, **known}
 

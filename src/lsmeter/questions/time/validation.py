@@ -186,8 +186,8 @@ def document(found: Sequence[Validated], calibration: Calibration, detail: Detai
     lead = (_ERROR,)
     sums = summaries(found)
     sections = [Section("Errors", (_CHANGED,), (_sums(sums),), key="errors")]
-    for number, setup in enumerate(dict.fromkeys(item.setup for item in found)):
-        mine = [item for item in found if item.setup == setup]
+    by_setup = grouped((item.setup, item) for item in found)
+    for number, (setup, mine) in enumerate(by_setup.items()):
         shown = mine if detail is not Detail.SHORT else _largest(mine)
         left = len(mine) - len(shown)
         more = (f"{left} more benchmarks: --all, or --format csv.",) if left else ()
