@@ -168,18 +168,11 @@ def show_parts(plan: Plan, options: ReproduceOptions) -> None:
 
 
 def reproduce_study(plan: Plan, options: ReproduceOptions) -> tuple[Reproduced, ExitCode]:
-    """Measure the parts of a study, and judge its claims; a part that fails leaves the others."""
-    study, parts, failed = plan.study, dict[str, Part](), dict[str, str]()
-    worst = ExitCode.OK
-    for number, (name, experiment) in enumerate(plan.experiments.items(), 1):
-        SCREEN.say(
-            f"{study.name}: part {number} of {len(plan.experiments)}: {name}: {experiment.title}",
-            style="bold",
-        )
-        code = _measure_part(plan, name, experiment, options, parts, failed)
-        worst = code if worst is ExitCode.OK else worst
-        if code is ExitCode.INTERRUPTED:
-            return Reproduced(study, parts, failed, (), options.quick), code
+    """Measure the parts of a study, and judge its claims."""
+    study = plan.study
+    parts, failed, worst = _measure_parts(plan, options)
+    if worst is ExitCode.INTERRUPTED:
+        return Reproduced(study, parts, failed, (), options.quick), worst
     read = cache(lambda series: _read_source(study, series))
     known = known_facts(study, parts, read)
     judged = judge(study, plan.rules, known, failed, plan.claims)
@@ -194,38 +187,41 @@ def reproduce_study(plan: Plan, options: ReproduceOptions) -> tuple[Reproduced, 
     return found, code if code is ExitCode.INTERRUPTED else worst
 
 
-def _measure_part(
-    plan: Plan,
-    name: str,
-    experiment: Experiment,
-    options: ReproduceOptions,
-    parts: dict[str, Part],
-    failed: dict[str, str],
-) -> ExitCode:
-    """Measure one part into its run directory, or say why it cannot be."""
-    try:
-        if not options.measured:
-            for kernel in experiment.kernels:
-                _build(kernel)
-        path, code = _run(plan, name, experiment, options)
-        if code is not ExitCode.INTERRUPTED:
+def _measure_parts(
+    plan: Plan, options: ReproduceOptions
+) -> tuple[dict[str, Part], dict[str, str], ExitCode]:
+    """Measure each part into its run directory; one that fails, and why, leaves the others."""
+    parts, failed = dict[str, Part](), dict[str, str]()
+    worst = ExitCode.OK
+    for number, (name, experiment) in enumerate(plan.experiments.items(), 1):
+        place = f"part {number} of {len(plan.experiments)}"
+        SCREEN.say(f"{plan.study.name}: {place}: {name}: {experiment.title}", style="bold")
+        try:
+            path, code = _run(plan, name, experiment, options)
+            if code is ExitCode.INTERRUPTED:
+                return parts, failed, code
             parts[name] = Part(name, read_run(path))
-    except LsmeterError as error:
-        failed[name] = error.title
-        _say_failed(name, error)
-        return error.exit_code
-    return code
+        except LsmeterError as error:
+            failed[name], code = error.title, error.exit_code
+            _say_failed(name, error)
+        worst = code if worst is ExitCode.OK else worst
+    return parts, failed, worst
 
 
 def _run(
     plan: Plan, name: str, experiment: Experiment, options: ReproduceOptions
 ) -> tuple[Path, ExitCode]:
-    """Measure an experiment into its run directory, or name that of what was measured before."""
+    """Measure an experiment into its run directory, or name that of what was measured before.
+
+    Kernels that are not there yet are built first.
+    """
     where = plan.home / (f"{name}-quick" if options.quick else name)
     if options.measured:
         if not (where / MANIFEST_FILE).exists():
             raise _NotMeasuredError("not measured yet")
         return where, ExitCode.OK
+    for kernel in experiment.kernels:
+        _build(kernel)
     where.parent.mkdir(parents=True, exist_ok=True)
     into = replace(options, run_dir=where)
     try:
