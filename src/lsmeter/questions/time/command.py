@@ -70,11 +70,20 @@ def calibrate(
             hint="lsmeter calibrate, lsmeter calibrate show, or TIMED_RUN EVENTS_RUN",
         )
     from lsmeter.cli.measure import showing
+    from lsmeter.measure.results.directory import read_run
+    from lsmeter.questions.time.calibration import keep, to_bytes
+    from lsmeter.questions.time.document import document, error_words
+    from lsmeter.questions.time.validation import fitted
 
     timed, counted, code = _both_runs([Path(word) for word in words or ()], options, boots)
     if code is not ExitCode.INTERRUPTED:
         with showing(code):
-            _finish(timed, counted, output)
+            found = fitted(read_run(timed), read_run(counted))
+            where = keep(found)
+            show(document(found, str(where)))
+            if output is not None:
+                write(output, to_bytes(found))
+            SCREEN.say(f"calibration {found.name}: {error_words(found)}")
     return int(code)
 
 
@@ -285,18 +294,3 @@ def nearest(running: Kernel) -> tuple[str, str]:
         )
     same = "the same series" if offered[found] == series else "the nearest series"
     return found, f"{same}, of those in {of}"
-
-
-def _finish(timed: Path, counted: Path, output: Path | None) -> None:
-    """Fit, store and show."""
-    from lsmeter.measure.results.directory import read_run
-    from lsmeter.questions.time.calibration import keep, to_bytes
-    from lsmeter.questions.time.document import document, error_words
-    from lsmeter.questions.time.validation import fitted
-
-    found = fitted(read_run(timed), read_run(counted))
-    where = keep(found)
-    show(document(found, str(where)))
-    if output is not None:
-        write(output, to_bytes(found))
-    SCREEN.say(f"calibration {found.name}: {error_words(found)}")
