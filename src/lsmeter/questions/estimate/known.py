@@ -205,11 +205,10 @@ def _counted(base: Measured, found: Iterable[Measured]) -> Counted:
     names = frozenset(item.name for item in calls)
     profile = Profile("counted by lsmeter", calls, unit=base.unit, errors_unknown=names)
     key = (base.place.beside, base.benchmark.id)
-    others = [item for item in found if (item.place.beside, item.benchmark.id) == key]
     added_insns = {
         item.place.setup: item.mean(KERNEL) - base.mean(KERNEL)
-        for item in others
-        if item is not base
+        for item in found
+        if item is not base and (item.place.beside, item.benchmark.id) == key
     }
     return Counted(
         base.place.suite,
