@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -23,6 +22,7 @@ from lsmeter.core.registry import unknown
 from lsmeter.core.toml_file import checked, read_toml
 
 SUFFIX = ".toml"
+HOME = Path(__file__).parent
 _WHERE = "--beside"
 _HINT = "every key: lsmeter help published"
 _BENCHMARK = re.compile(r"([a-z][a-z0-9-]{0,49}): ([ -~]{1,100})")
@@ -131,9 +131,7 @@ class _File(_Table):
 
 def published_names() -> tuple[str, ...]:
     """Return the names of the studies that come with lsmeter."""
-    home = resources.files("lsmeter.catalogue.studies")
-    files = (item.name for item in home.iterdir())
-    return tuple(sorted(name.removesuffix(SUFFIX) for name in files if name.endswith(SUFFIX)))
+    return tuple(sorted(path.stem for path in HOME.glob(f"*{SUFFIX}")))
 
 
 def printed_rows(name: str) -> tuple[dict[str, str], ...]:
@@ -151,8 +149,7 @@ def find_published(word: str, where: str = _WHERE) -> Published:
         return _read(Path(word), where)
     if word not in published_names():
         raise unknown("study", word, published_names(), where=where)
-    with resources.as_file(resources.files("lsmeter.catalogue.studies")) as home:
-        return _read(home / f"{word}{SUFFIX}", where)
+    return _read(HOME / f"{word}{SUFFIX}", where)
 
 
 def _read(path: Path, where: str) -> Published:

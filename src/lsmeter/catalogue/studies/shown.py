@@ -10,13 +10,12 @@ import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from lsmeter.catalogue.studies import Published
+from lsmeter.catalogue.studies import HOME, Published
 from lsmeter.core.errors import UsageError
 from lsmeter.core.inputs import beside, read_file
 
@@ -169,8 +168,7 @@ def read_csv(name: str, home: Path, where: str) -> list[dict[str, str]]:
     """Return the rows of a CSV file of printed values: of the folder, or of lsmeter."""
     own = beside(home / "study.toml", name, f"{where}.printed")
     if not own.is_file():
-        with resources.as_file(resources.files("lsmeter.catalogue.studies")) as shared:
-            own = shared / name
+        own = HOME / name
     if not own.is_file():
         raise UsageError(f"{where}.printed: {home / name}: no such file")
     try:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from lsmeter.catalogue.studies import Published, find_published
+from lsmeter.catalogue.studies import HOME, Published, find_published
 from lsmeter.catalogue.studies.shown import Compared, Plot
 from lsmeter.core.errors import UsageError
 from lsmeter.core.registry import unknown
@@ -112,10 +111,7 @@ class Study:
 
 def study_names() -> tuple[str, ...]:
     """Return the names of the studies that come with lsmeter."""
-    home = resources.files("lsmeter.catalogue.studies")
-    return tuple(
-        sorted(item.name for item in home.iterdir() if item.joinpath(STUDY_FILE).is_file())
-    )
+    return tuple(sorted(path.parent.name for path in HOME.glob(f"*/{STUDY_FILE}")))
 
 
 def find_study(word: str) -> Study:
@@ -124,8 +120,7 @@ def find_study(word: str) -> Study:
         return _read(Path(word))
     if word not in study_names():
         raise unknown("study", word, ("all", *study_names()), where="reproduce")
-    with resources.as_file(resources.files("lsmeter.catalogue.studies")) as home:
-        return _read(home / word)
+    return _read(HOME / word)
 
 
 def _read(home: Path) -> Study:
