@@ -106,18 +106,12 @@ class Screen:
 
     def write(self, text: str, form: str = "") -> None:
         """Write results; what the output cannot carry is written as its format allows."""
-        stream = sys.stdout
-        if stream is None:
-            raise InfrastructureError("standard output is closed", hint="name a file: -o FILE")
-        encoding = getattr(stream, "encoding", None) or "utf-8"
-        _write_to(stream, text.encode(encoding, _ERRORS.get(form, STAND_INS)).decode(encoding))
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        _write_to(sys.stdout, text.encode(encoding, _ERRORS.get(form, STAND_INS)).decode(encoding))
 
     def write_bytes(self, data: bytes) -> None:
         """Write results that are no text."""
-        stream = getattr(sys.stdout, "buffer", None)
-        if stream is None:
-            raise InfrastructureError("standard output is closed", hint="name a file: -o FILE")
-        _write_to(stream, data)
+        _write_to(getattr(sys.stdout, "buffer", None), data)
 
     def say(self, text: str, *, lead: str = "", style: str = "") -> None:
         """Say something about what is going on, to standard error; style is that of the lead."""
@@ -134,7 +128,9 @@ class Screen:
             _line(self._alarm, error.hint, "  hint: ", "cyan")
 
 
-def _write_to(stream: IO[Any], data: str | bytes) -> None:
+def _write_to(stream: IO[Any] | None, data: str | bytes) -> None:
+    if stream is None:
+        raise InfrastructureError("standard output is closed", hint="name a file: -o FILE")
     try:
         stream.write(data)
         stream.flush()
