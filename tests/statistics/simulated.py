@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from lsmeter.core.model import BenchmarkStatus, Round, Whole
 from lsmeter.statistics.estimate import BootReadings
+from lsmeter.statistics.whole import CycleCost, cycle_costs
 
 Cost = Callable[[int], int]  # what the call of this number costs on top
 READINGS = 100
@@ -119,6 +120,15 @@ def _enough(made: list[Round], most: int) -> bool:
     return bool(known) and sum(item.operations for item in made) >= CYCLES
 
 
+def cycle_cost(whole: Whole | None) -> CycleCost | None:
+    return cycle_costs([whole])[0]
+
+
+def made_boot(seed: int, values: Sequence[int], whole: Whole) -> BootReadings:
+    readings = np.asarray(values, dtype=np.int64)
+    return BootReadings(seed, readings, (), whole, cycle=cycle_cost(whole))
+
+
 def boot(
     seed: int,
     cost: Cost = nothing,
@@ -142,7 +152,7 @@ def boot(
         most=seen if deferred else MOST,
         noise=lambda: draw.uniform(-noise_insns, noise_insns),
     )
-    return BootReadings(seed, np.asarray(values, dtype=np.int64), (), whole)
+    return made_boot(seed, values, whole)
 
 
 def scattered(
@@ -171,7 +181,7 @@ def scattered(
         seen=4,
         most=4,
     )
-    return BootReadings(seed, np.asarray(values, dtype=np.int64), (), whole)
+    return made_boot(seed, values, whole)
 
 
 def boots(

@@ -124,7 +124,7 @@ def test_a_small_real_difference_is_seen_and_does_not_matter() -> None:
 
 def test_without_whole_costs_nothing_is_equivalent() -> None:
     def plain(item: BootReadings) -> BootReadings:
-        return replace(item, whole=None)
+        return replace(item, whole=None, cycle=None)
 
     found = compare([plain(boot(1))], [plain(boot(1))], MARGIN)
     assert found.verdict is Verdict.INCONCLUSIVE
@@ -134,7 +134,7 @@ def test_without_whole_costs_nothing_is_equivalent() -> None:
 
 
 def test_a_benchmark_without_calls_needs_no_whole_cost() -> None:
-    one = [replace(boot(1), whole=None)]
+    one = [replace(boot(1), whole=None, cycle=None)]
     assert compare(one, one, MARGIN, calls=False).verdict is Verdict.EQUIVALENT
 
 

@@ -14,10 +14,8 @@ from lsmeter.core.model import BenchmarkStatus, Whole
 from lsmeter.statistics.estimate import (
     LEAST_SHARE,
     BootReadings,
+    Side,
     Typical,
-    in_line_mean,
-    typical,
-    whole_cost,
 )
 from tests.statistics.simulated import BASE, UNDO, boots, evenly
 
@@ -27,19 +25,19 @@ def readings(seed: int, values: list[int], ticked: tuple[int, ...] = ()) -> Boot
 
 
 def estimate(*each: list[int]) -> Typical:
-    return typical([readings(seed, values) for seed, values in enumerate(each) if values])
+    return Side(readings(seed, values) for seed, values in enumerate(each) if values).typical
 
 
 @pytest.mark.parametrize("percent", [0, 10, 30, 45])
 def test_the_typical_count_is_the_most_frequent(percent: int) -> None:
-    found = typical(boots(evenly(percent, 500)))
+    found = Side(boots(evenly(percent, 500))).typical
     assert found.value == BASE
     assert found.evidence.share == pytest.approx(1 - percent / 100, abs=0.01)
 
 
 def test_a_cost_in_most_calls_is_the_typical_one() -> None:
     """The lower peak is no better than the higher one: the most frequent counts."""
-    found = typical(boots(evenly(55, 500)))
+    found = Side(boots(evenly(55, 500))).typical
     assert found.value == BASE + 500
     assert [peak.value for peak in found.evidence.peaks] == [BASE + 500, BASE]
 
@@ -85,42 +83,43 @@ def test_a_count_that_no_value_stands_out_of_is_bounded_by_its_peaks() -> None:
 
 
 def test_ticked_readings_are_not_in_the_mean() -> None:
-    found = in_line_mean([readings(1, [100, 9000, 100], (1,)), readings(2, [100, 100])])
+    found = Side([readings(1, [100, 9000, 100], (1,)), readings(2, [100, 100])]).in_line_mean()
     assert found is not None
     assert (found.value, found.readings, found.ticked) == (100.0, 4, 1)
 
 
 def test_there_is_no_mean_where_a_tick_fell_into_every_reading() -> None:
-    assert in_line_mean([readings(1, [100, 200], (0, 1))]) is None
+    assert Side([readings(1, [100, 200], (0, 1))]).in_line_mean() is None
 
 
 @pytest.mark.parametrize("percent", [10, 40, 55, 60, 90])
 def test_a_share_of_calls_is_in_the_mean(percent: int) -> None:
-    found = in_line_mean(boots(evenly(percent, 500)))
+    found = Side(boots(evenly(percent, 500))).in_line_mean()
     assert found is not None
     assert found.value == pytest.approx(BASE + 5 * percent, abs=1)
 
 
 def test_deferred_costs_are_in_the_whole_only() -> None:
-    made = boots(deferred=6000)
-    found, _ = whole_cost(made)
-    mean = in_line_mean(made)
+    made = Side(boots(deferred=6000))
+    found, _ = made.whole_cost()
+    mean = made.in_line_mean()
     assert found is not None
     assert mean is not None
-    assert mean.value == typical(made).value == BASE
+    assert mean.value == made.typical.value == BASE
     assert found.value == pytest.approx(BASE + UNDO + 6000, rel=0.002)
 
 
 def test_why_there_is_no_whole_cost_is_said() -> None:
     values = np.asarray([5, 5], dtype=np.int64)
     failed = Whole(BenchmarkStatus.FAILED, (), "ENOSPC: system call 2")
-    assert whole_cost([BootReadings(1, values, (), failed)]) == (None, "ENOSPC: system call 2")
-    assert whole_cost([BootReadings(1, values)]) == (None, "")
+    side = Side([BootReadings(1, values, (), failed)])
+    assert side.whole_cost() == (None, "ENOSPC: system call 2")
+    assert Side([BootReadings(1, values)]).whole_cost() == (None, "")
 
 
 def test_windows_that_agree_leave_the_state_of_their_boots_unknown() -> None:
-    found, _ = whole_cost(boots(noise_insns=0))
-    more, _ = whole_cost(boots(noise_insns=0, count=8))
+    found, _ = Side(boots(noise_insns=0)).whole_cost()
+    more, _ = Side(boots(noise_insns=0, count=8)).whole_cost()
     assert found is not None
     assert more is not None
     assert found.high - found.value == pytest.approx(

@@ -11,15 +11,13 @@ import numpy as np
 import pytest
 
 from lsmeter.core.model import BenchmarkStatus, Round, Whole
-from lsmeter.core.model.boot import CLOCKED_WHOLE
-from lsmeter.statistics.estimate import BootReadings, whole_cost
+from lsmeter.statistics.estimate import BootReadings, Side
 from lsmeter.statistics.whole import (
     OTHER_BATCHES,
     OWN_WORK,
     STATE,
     CycleCost,
     batches_error,
-    cycle_cost,
     cycle_costs,
 )
 from tests.statistics.simulated import (
@@ -28,6 +26,7 @@ from tests.statistics.simulated import (
     UNDO,
     Cost,
     boots,
+    cycle_cost,
     evenly,
     every,
     measure,
@@ -71,7 +70,7 @@ def test_the_interval_holds_the_truth_as_often_as_it_says(shape: str) -> None:
     cost, deferred, truth = SHAPES[shape]
     held, wide = 0, []
     for seed in range(0, 10 * RUNS, 10):
-        known, missing = whole_cost(boots(cost, deferred=deferred, seed=seed, **RESTLESS))
+        known, missing = Side(boots(cost, deferred=deferred, seed=seed, **RESTLESS)).whole_cost()
         assert known is not None
         assert not missing
         held += known.low <= CYCLE + truth <= known.high
@@ -86,7 +85,7 @@ def test_what_is_in_line_and_what_is_deferred_are_told_apart() -> None:
     assert (cost.in_line, cost.deferred, cost.value) == pytest.approx((4000, 700, 4700))
     assert cost.error == pytest.approx(STATE / 12)
     assert found(quiet()).error == pytest.approx(0, abs=1e-9)
-    whole, _ = whole_cost(boots(deferred=700, noise_insns=0))
+    whole, _ = Side(boots(deferred=700, noise_insns=0)).whole_cost()
     assert whole is not None
     assert whole.deferred == pytest.approx(700)
     assert whole.value == pytest.approx(CYCLE + 700)
@@ -231,9 +230,10 @@ def test_without_windows_of_both_lengths_there_is_no_cost() -> None:
 
 
 def test_the_whole_cost_of_an_older_run_says_why_it_is_none() -> None:
-    old = Whole(BenchmarkStatus.FAILED, (), CLOCKED_WHOLE)
+    why = "it has the guest's clock in it"
+    old = Whole(BenchmarkStatus.FAILED, (), why)
     values = np.asarray([5, 5], dtype=np.int64)
-    assert whole_cost([BootReadings(1, values, (), old)]) == (None, CLOCKED_WHOLE)
+    assert Side([BootReadings(1, values, (), old)]).whole_cost() == (None, why)
     assert cycle_cost(Whole(BenchmarkStatus.OK, (Round(4, 0, 100, 0),))) is None
 
 

@@ -7,7 +7,7 @@ costs against each other. Where there is no typical count, the in-line mean stan
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from lsmeter.core.model import Better
 from lsmeter.core.model.conclusion import Change, Compared, Difference, Number, Verdict
-from lsmeter.statistics.blocks import Interval
+from lsmeter.statistics.blocks import Interval, quantile
 from lsmeter.statistics.estimate import (
+    CONFIDENCE,
     LEAST_SHARE,
     BootReadings,
     Side,
@@ -30,7 +31,6 @@ from lsmeter.statistics.estimate import (
     half_width,
     mode,
     modes,
-    quantile,
     state_half_width,
 )
 from lsmeter.statistics.verdict import Numbers, Ruling, of_call, verdict
@@ -45,8 +45,8 @@ _Z = 3.29  # of a normal distribution, 0.1 % on both sides: a share that moved s
 
 
 def compare(
-    baseline: Sequence[BootReadings],
-    tested: Sequence[BootReadings],
+    baseline: Iterable[BootReadings],
+    tested: Iterable[BootReadings],
     margin: float,
     better: Better = Better.LOWER,
     *,
@@ -116,7 +116,7 @@ def _cycles(side: Side) -> int:
     return sum(cost.cycles for cost in side.cycles.values()) or side.values.size
 
 
-def _alike(baseline: Sequence[BootReadings], tested: Sequence[BootReadings]) -> bool:
+def _alike(baseline: Side, tested: Side) -> bool:
     """Say whether both sides have the same boots, and all numbers of each are the same."""
     before, after = ({boot.boot: boot for boot in side} for side in (baseline, tested))
     return before.keys() == after.keys() and all(
@@ -200,7 +200,7 @@ def change(base: float, value: float, between: Interval, better: Better = Better
     return Change(base, value, *ends, *shares)
 
 
-def _pairs(baseline: Sequence[BootReadings], tested: Sequence[BootReadings]) -> list[Values]:
+def _pairs(baseline: Side, tested: Side) -> list[Values]:
     """Return tested - baseline by place, for each boot that both sides have whole."""
     known = {boot.boot: boot.values for boot in baseline}
     return [
@@ -299,7 +299,7 @@ def _welch(base: _Numbers, test: _Numbers) -> float:
     if first + second == 0:
         return 0.0
     freedom = (first + second) ** 2 / (first**2 / (len(base) - 1) + second**2 / (len(test) - 1))
-    return quantile(freedom) * math.sqrt(first + second)
+    return quantile(freedom, CONFIDENCE) * math.sqrt(first + second)
 
 
 def _spread(baseline: Side, tested: Side) -> str:

@@ -15,11 +15,11 @@ from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
 
 from lsmeter.core.model import Whole
 from lsmeter.core.model.conclusion import BootPeak, Mean, Peak, Sampled, WholeCost
-from lsmeter.statistics.whole import CycleCost, cycle_cost
+from lsmeter.statistics.blocks import quantile, standard_error
+from lsmeter.statistics.whole import CycleCost
 
 CONFIDENCE = 0.99  # of intervals of whole costs and means
 SHOWN_PEAKS = 6
@@ -41,7 +41,8 @@ Values = npt.NDArray[np.int64]
 class BootReadings:
     """What one boot gave for one benchmark.
 
-    ticked are the places of readings with a timer tick.
+    ticked are the places of readings with a timer tick. cycle is what a cycle costs, None where
+    whole costs were not measured.
     """
 
     boot: int  # the seed, which tells boots of one cell apart
@@ -49,7 +50,7 @@ class BootReadings:
     ticked: tuple[int, ...] = ()
     whole: Whole | None = None
     index: int = 0  # of the boot, as people see it
-    known: CycleCost | None = None  # what a cycle costs, where that was worked out
+    cycle: CycleCost | None = None
 
     @property
     def clean(self) -> Values:
@@ -57,15 +58,6 @@ class BootReadings:
         if not self.ticked:
             return self.values
         return np.delete(self.values, np.asarray(self.ticked, dtype=np.int64))
-
-    @property
-    def cycle(self) -> CycleCost | None:
-        """What a cycle costs; None where whole costs were not measured."""
-        return self.known or self._cycle
-
-    @cached_property
-    def _cycle(self) -> CycleCost | None:
-        return cycle_cost(self.whole)
 
 
 @dataclass(frozen=True)
@@ -104,8 +96,32 @@ class Side(Sequence[BootReadings]):
 
     @cached_property
     def typical(self) -> Typical:
-        """The most frequent reading; ValueError without any."""
-        return typical(self)
+        """The most frequent of all readings; ValueError without any."""
+        pooled = self.counts
+        value, total = mode(pooled), sum(pooled.values())
+        each = zip(self, modes([boot.values for boot in self]), strict=True)
+        by_boot = tuple(
+            BootPeak(boot.index, peak, count / boot.values.size) for boot, (peak, count) in each
+        )
+        bounds = [peak.value for peak in by_boot]
+        if pooled[value] / total < LEAST_SHARE:
+            bounds += [item for item, count in pooled.items() if count >= PEAK * pooled[value]]
+            bounds += _shortest_half(self.values)
+        often = sorted(pooled, key=lambda item: (-pooled[item], item))[:SHOWN_PEAKS]
+        return Typical(
+            value=value,
+            low=min(bounds),
+            high=max(bounds),
+            evidence=Sampled(
+                samples=total,
+                boots=len(self),
+                minimum=min(pooled),
+                maximum=max(pooled),
+                share=pooled[value] / total,
+                peaks=tuple(Peak(item, pooled[item] / total) for item in often),
+                by_boot=by_boot,
+            ),
+        )
 
     @cached_property
     def values(self) -> Values:
@@ -144,8 +160,57 @@ class Side(Sequence[BootReadings]):
 
     @cached_property
     def rare_cost(self) -> float:
-        """What one rare event more or less is worth in the mean over all cycles."""
-        return rare_cost(self)
+        """What one rare event more or less is worth in the mean over all cycles.
+
+        A cost that comes once in 64 calls came 15 or 16 times in 1,000, and windows that have all
+        met it equally often do not show that. Its size is that of the largest reading over the
+        typical one.
+        """
+        cycles = sum(cost.cycles for cost in self.cycles.values())
+        if not cycles or not self.clean:
+            return 0.0
+        clean = counts(self.clean_values) if self.ticked else self.counts
+        return (max(clean) - mode(clean)) / cycles
+
+    def in_line_mean(self) -> Mean | None:
+        """Average the readings into which no tick fell; None where there is not a single one."""
+        if not self.clean:
+            return None
+        pooled = self.clean_values
+        value, half = float(pooled.mean()), half_width(pooled)
+        own = self.clean_means.values()
+        low, high = min(*own, value - half), max(*own, value + half)
+        return Mean(value, low, high, int(pooled.size), self.ticked)
+
+    def whole_cost(self) -> tuple[WholeCost | None, str]:
+        """Average the costs of a cycle over boots; without any, None and why there is none."""
+        measured = [*self.cycles.values()]
+        if not measured:
+            reasons = (boot.whole.detail for boot in self if boot.whole is not None)
+            return None, next(filter(None, reasons), "")
+        own = [cycle.value for cycle in measured]
+        value = float(np.mean(own))
+        errors = [cycle.error / len(measured) for cycle in measured]
+        half = max(
+            cycles_half_width(errors, measured), self.rare_cost, state_half_width(value, self)
+        )
+        found = WholeCost(
+            value=value,
+            low=min(*own, value - half),
+            high=max(*own, value + half),
+            boot_low=min(own),
+            boot_high=max(own),
+            operations=sum(cycle.cycles for cycle in measured),
+            rounds=sum(len(cycle.windows) for cycle in measured),
+            boots=len(own),
+            deferred=float(np.mean([cycle.deferred for cycle in measured])),
+        )
+        return found, ""
+
+
+def as_side(boots: Iterable[BootReadings]) -> Side:
+    """Return boots as a side, which keeps what is asked of it."""
+    return boots if isinstance(boots, Side) else Side(boots)
 
 
 def counts(values: Values) -> dict[int, int]:
@@ -157,41 +222,6 @@ def counts(values: Values) -> dict[int, int]:
 def mode(counted: Mapping[int, int]) -> int:
     """Return the most frequent value, the smallest of several; ValueError for none at all."""
     return min(counted, key=lambda value: (-counted[value], value))
-
-
-def as_side(boots: Iterable[BootReadings]) -> Side:
-    """Return boots as a side, which keeps what is asked of it."""
-    return boots if isinstance(boots, Side) else Side(boots)
-
-
-def typical(boots: Sequence[BootReadings]) -> Typical:
-    """Pool the readings of all boots and take the most frequent; ValueError without any."""
-    side = as_side(boots)
-    pooled = side.counts
-    value, total = mode(pooled), sum(pooled.values())
-    by_boot = tuple(
-        BootPeak(boot.index, peak, count / boot.values.size)
-        for boot, (peak, count) in zip(boots, modes([boot.values for boot in boots]), strict=True)
-    )
-    bounds = [peak.value for peak in by_boot]
-    if pooled[value] / total < LEAST_SHARE:
-        bounds += [item for item, count in pooled.items() if count >= PEAK * pooled[value]]
-        bounds += _shortest_half(side.values)
-    often = sorted(pooled, key=lambda item: (-pooled[item], item))[:SHOWN_PEAKS]
-    return Typical(
-        value=value,
-        low=min(bounds),
-        high=max(bounds),
-        evidence=Sampled(
-            samples=total,
-            boots=len(boots),
-            minimum=min(pooled),
-            maximum=max(pooled),
-            share=pooled[value] / total,
-            peaks=tuple(Peak(item, pooled[item] / total) for item in often),
-            by_boot=by_boot,
-        ),
-    )
 
 
 def _shortest_half(values: Values) -> tuple[int, int]:
@@ -227,42 +257,6 @@ def means(each: Sequence[npt.NDArray[np.number[Any]]]) -> list[float]:
     return [float(values.mean()) for values in each]
 
 
-def in_line_mean(boots: Sequence[BootReadings]) -> Mean | None:
-    """Average the readings into which no tick fell; None where there is not a single one."""
-    side = as_side(boots)
-    if not side.clean:
-        return None
-    pooled = side.clean_values
-    value, half = float(pooled.mean()), half_width(pooled)
-    own, ticked = side.clean_means.values(), side.ticked
-    return Mean(value, min(*own, value - half), max(*own, value + half), int(pooled.size), ticked)
-
-
-def whole_cost(boots: Iterable[BootReadings]) -> tuple[WholeCost | None, str]:
-    """Average the costs of a cycle over boots; without any, None and why there is none."""
-    known = as_side(boots)
-    measured = [*known.cycles.values()]
-    if not measured:
-        reasons = [boot.whole.detail for boot in known if boot.whole is not None]
-        return None, next((reason for reason in reasons if reason), "")
-    own = [cycle.value for cycle in measured]
-    value = float(np.mean(own))
-    errors = [cycle.error / len(measured) for cycle in measured]
-    half = max(cycles_half_width(errors, measured), known.rare_cost, state_half_width(value, known))
-    found = WholeCost(
-        value=value,
-        low=min(*own, value - half),
-        high=max(*own, value + half),
-        boot_low=min(own),
-        boot_high=max(own),
-        operations=sum(cycle.cycles for cycle in measured),
-        rounds=sum(len(cycle.windows) for cycle in measured),
-        boots=len(own),
-        deferred=float(np.mean([cycle.deferred for cycle in measured])),
-    )
-    return found, ""
-
-
 def rarest(cycles: int) -> int:
     """Return once in how many cycles a cost comes that so many meet with CONFIDENCE.
 
@@ -274,42 +268,27 @@ def rarest(cycles: int) -> int:
 def cycles_half_width(errors: Sequence[float], cycles: Iterable[CycleCost]) -> float:
     """Return the half-width of a sum of values with these standard errors, known from cycles."""
     freedom = sum(item.freedom for item in cycles)
-    return quantile(freedom) * math.hypot(*errors) if freedom > 0 else math.inf
+    return quantile(freedom, CONFIDENCE) * math.hypot(*errors) if freedom > 0 else math.inf
 
 
-def rare_cost(boots: Sequence[BootReadings]) -> float:
-    """Return what one rare event more or less is worth in the mean over all cycles.
-
-    A cost that comes once in 64 calls came 15 or 16 times in 1,000, and windows that have all met
-    it equally often do not show that. Its size is that of the largest reading over the typical one.
-    """
-    side = as_side(boots)
-    cycles = sum(cost.cycles for cost in side.cycles.values())
-    if not cycles or not side.clean:
-        return 0.0
-    clean = counts(side.clean_values) if side.ticked else side.counts
-    return (max(clean) - mode(clean)) / cycles
-
-
-def state_half_width(value: float, *sides: Sequence[BootReadings]) -> float:
+def state_half_width(value: float, *sides: Side) -> float:
     """Return how far a mean over boots may be off by their state, or a difference of two sides'.
 
     Infinite where a side has no whole cost.
     """
-    boots = [len(as_side(side).cycles) for side in sides]
+    boots = [len(side.cycles) for side in sides]
     if not all(boots):
         return math.inf
-    return quantile(math.inf) * STATE * value * math.sqrt(sum(1 / count for count in boots))
+    return (
+        quantile(math.inf, CONFIDENCE)
+        * STATE
+        * value
+        * math.sqrt(sum(1 / count for count in boots))
+    )
 
 
 def half_width(values: Sequence[float] | Values) -> float:
     """Return the half-width of the confidence interval of the mean; infinite for one value."""
     if len(values) < 2:
         return math.inf
-    error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    return quantile(len(values) - 1) * error
-
-
-def quantile(freedom: float) -> float:
-    """Return Student's t for CONFIDENCE, both sides."""
-    return float(stdtrit(freedom, 1 - (1 - CONFIDENCE) / 2))
+    return quantile(len(values) - 1, CONFIDENCE) * standard_error(np.asarray(values))

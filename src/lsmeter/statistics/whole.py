@@ -98,13 +98,8 @@ class Windows(Sequence[Round]):
         return hash(tuple(self))
 
 
-def cycle_cost(whole: Whole | None) -> CycleCost | None:
-    """Return the cost of a cycle in one boot; None where it was not measured."""
-    return cycle_costs([whole])[0]
-
-
 def cycle_costs(wholes: Sequence[Whole | None]) -> list[CycleCost | None]:
-    """Return the cost of each cycle; None where it was not measured.
+    """Return the cost of each cycle in one boot; None where it was not measured.
 
     What the windows of alike shape left is worked out at once: an array is costly, a number is not.
     """

@@ -17,7 +17,7 @@ from lsmeter.statistics.compare import compare
 from lsmeter.statistics.estimate import BootReadings, rarest
 from lsmeter.statistics.means import compare_ratios, pooled, pooled_ratios
 from lsmeter.tables import numbers
-from tests.statistics.simulated import boot
+from tests.statistics.simulated import boot, cycle_cost
 from tests.unit.model_builders import benchmark, change
 from tests.unit.report import builders
 
@@ -103,7 +103,8 @@ def test_one_reading_decides_nothing(tested: int) -> None:
 def shortened(made: BootReadings, windows: int) -> BootReadings:
     """Return the boot with the first windows alone, a whole and a short one in turn."""
     assert made.whole is not None
-    return replace(made, whole=replace(made.whole, rounds=made.whole.rounds[:windows]))
+    whole = replace(made.whole, rounds=made.whole.rounds[:windows])
+    return replace(made, whole=whole, cycle=cycle_cost(whole))
 
 
 def test_a_single_number_is_written_without_an_interval() -> None:

@@ -52,10 +52,6 @@ class Round:
     taken: tuple[int, ...] = ()  # after it, if seen: by writing back, then by each timer tick
 
 
-# Why an older boot has no whole cost.
-CLOCKED_WHOLE = "it has the guest's clock in it, as older versions measured it: measure again"
-
-
 @dataclass(frozen=True, slots=True)
 class Whole:
     """The whole cost of one benchmark's cycle in one boot, round by round."""

@@ -7,14 +7,14 @@ from lsmeter.core.model import Benchmark, Place
 from lsmeter.core.model.conclusion import Estimate
 from lsmeter.measure.instruments import Instrument, described
 from lsmeter.statistics.compare import compare
-from lsmeter.statistics.estimate import Side, in_line_mean, whole_cost
+from lsmeter.statistics.estimate import Side
 
 
 def estimate(place: Place, benchmark: Benchmark, boots: Side) -> Estimate:
     """Take the most frequent count for the cost, with the in-line mean and the whole cost."""
-    most, whole = boots.typical, whole_cost(boots)
+    most, whole = boots.typical, boots.whole_cost()
     bounds = (most.value, most.low, most.high, most.repeats)
-    return Estimate(place, benchmark, *bounds, most.evidence, in_line_mean(boots), *whole)
+    return Estimate(place, benchmark, *bounds, most.evidence, boots.in_line_mean(), *whole)
 
 
 INSTRUMENT = Instrument(
