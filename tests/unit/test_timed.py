@@ -98,8 +98,8 @@ class TestVerdict:
         assert item.verdict is Verdict.SLOWER
         assert item.found is Difference.SEEN
         assert item.overhead == pytest.approx(0.2, abs=0.01)
-        assert 0 < item.overhead_high - item.overhead_low < 0.03
-        assert item.baseline_value == pytest.approx(500, rel=0.01)
+        assert 0 < item.decided.overhead_high - item.decided.overhead_low < 0.03
+        assert item.typical.baseline_value == pytest.approx(500, rel=0.01)
         assert item.mean is not None
         assert item.mean.overhead == pytest.approx(0.2, abs=0.01)
 
@@ -197,7 +197,7 @@ class TestVerdict:
         (ruled,) = judge([_as_comparison(compared)], 0.01)
         assert ruled.verdict is Verdict.SLOWER
         assert ruled.overhead == pytest.approx(0.2, abs=0.01)
-        assert ruled.overhead_low < ruled.overhead < ruled.overhead_high
+        assert ruled.decided.overhead_low < ruled.overhead < ruled.decided.overhead_high
 
     def test_what_the_clock_cannot_tell_from_nothing_has_no_ratio(self) -> None:
         nothing = [Block(at, np.array([-1.0, 0.0, 1.0])) for at in range(8)]

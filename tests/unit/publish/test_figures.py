@@ -160,7 +160,7 @@ def test_of_two_runs_of_one_build_the_later_counts_and_a_disagreement_is_said() 
     later = "2026-11-26T10:00:00+00:00"
     made = make_site([point("6.1.1-1", 1310, created=later), point("6.1.1-1", 1300)])
     assert made.points == 1
-    assert made.lines[0].points[0].found.value == 1310
+    assert made.lines[0].points[0].found.typical.value == 1310
     assert [item.title for item in made.problems] == [
         "open depth=1: selinux on 6.1.1-1: two runs do not agree"
     ]

@@ -147,7 +147,7 @@ def test_programs_get_the_same(tmp_path: Path) -> None:
     }
     assert mine["selinux"] == told["open depth=1", "selinux"].overhead
     sums = [told[name, "selinux"] for name in ("open depth=1", "stat depth=1")]
-    expected = sum(i.value for i in sums) / sum(i.baseline_value for i in sums) - 1
+    expected = sum(i.typical.value for i in sums) / sum(i.typical.baseline_value for i in sums) - 1
     own_both = {i["setup"]: i["overhead"] for i in both["own"] if i["kernel"] == "debian:6.1"}
     assert own_both["selinux"] == pytest.approx(expected)
     assert "beside" not in data.document(report())

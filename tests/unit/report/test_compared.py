@@ -151,7 +151,8 @@ def test_the_interval_of_a_change_is_that_of_two_independent_overheads(
     low, high = moved.points_bounds
     assert low < 0.1 < high
     assert low > 0
-    halves = [(side.overhead_high - side.overhead_low) / 2 for side in (moved.before, moved.after)]
+    sides = (moved.before.decided, moved.after.decided)
+    halves = [(side.overhead_high - side.overhead_low) / 2 for side in sides]
     assert (high - low) / 2 == pytest.approx(math.hypot(*halves), rel=0.2)
     still = found[timed_builders.READ.id]
     assert still.points_bounds[0] < 0 < still.points_bounds[1]

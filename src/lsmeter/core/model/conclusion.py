@@ -213,16 +213,6 @@ class Comparison(Compared):
         return self.decided if math.isnan(self.typical.value) else self.typical
 
     @property
-    def value(self) -> float:
-        """The typical cost under the tested setup."""
-        return self.typical.value
-
-    @property
-    def baseline_value(self) -> float:
-        """The typical cost under the baseline."""
-        return self.typical.baseline_value
-
-    @property
     def difference(self) -> float:
         """The difference."""
         return self.decided.difference
@@ -231,13 +221,3 @@ class Comparison(Compared):
     def overhead(self) -> float:
         """The overhead, as a fraction."""
         return self.decided.overhead
-
-    @property
-    def overhead_low(self) -> float:
-        """The least that the overhead may be."""
-        return self.decided.overhead_low
-
-    @property
-    def overhead_high(self) -> float:
-        """The most that the overhead may be."""
-        return self.decided.overhead_high

@@ -48,7 +48,8 @@ def alarms(report: Report) -> str:
         return ""
     before = sum(tests.p <= ALPHA for _, tests in found)
     after = [item for item, _ in found if item.found is Difference.SEEN]
-    halves = [(item.overhead_high - item.overhead_low) / 2 for item, _ in found]
+    decided = (item.decided for item, _ in found)
+    halves = [(change.overhead_high - change.overhead_low) / 2 for change in decided]
     half = statistics.median(halves)
     known = f"half an interval is {percent(half, sign=False)} (median)"
     text = f"{len(after)} after it ({_names(after)})" if after else "none after it"

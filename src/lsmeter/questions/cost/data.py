@@ -164,7 +164,7 @@ def _rows(report: Report, found: dict[str, Any]) -> Iterator[dict[str, Raw]]:
         centre, own = estimates.get(key, (None, {}))
         row = COMPARISON.flat(entry)
         # Two runs of one kernel share the key: an estimate of another value is not this one's.
-        if centre == item.value:
+        if centre == item.typical.value:
             row |= {name: v for name, v in own.items() if v is not None and name != "repeats"}
         yield {"record": "comparison", **row, **caveats, **measured, **told.get(key, {})}
     for key, (_, row) in rest.items():

@@ -402,7 +402,7 @@ def disagreements(report: Report, found: Sequence[Comparison]) -> Iterator[str]:
 
 def _disagreement(item: Comparison) -> float:
     others = [change for change in (item.mean, item.whole) if change is not None]
-    base = abs(item.baseline_value) or 1.0
+    base = abs(item.typical.baseline_value) or 1.0
     return max(abs(change.difference - item.typical.difference) for change in others) / base
 
 

@@ -33,7 +33,7 @@ class Slot:
     def value(self) -> float | None:
         """Cost under the setup."""
         if self.comparison is not None:
-            return self.comparison.value
+            return self.comparison.typical.value
         return self.estimate.centre if self.estimate is not None else None
 
 
@@ -55,7 +55,7 @@ class Row:
         slots = self.slots if column is None else self.slots[column : column + 1]
         for slot in slots:
             if slot.comparison is not None:
-                return slot.comparison.baseline_value
+                return slot.comparison.typical.baseline_value
         return self.baseline.centre if self.baseline is not None else None
 
 

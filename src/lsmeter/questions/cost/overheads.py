@@ -263,14 +263,14 @@ def _overhead(report: Report, grid: Grid, slot: Slot, *, full: bool) -> Shown:
 def _of_what(item: Comparison) -> str:
     """Write the cost whose overhead is shown; of another than the typical call with its base."""
     if item.decided_by is Number.TYPICAL and item.has_typical:
-        return count(item.value)
+        return count(item.typical.value)
     old, new = item.decided.baseline_value, item.decided.value
     return f"{count(round(old))} {numbers.ARROW} {count(round(new))}"
 
 
 def _within(item: Comparison) -> str:
     """Say how well an overhead is known, in per cent: half of its interval."""
-    half = (item.overhead_high - item.overhead_low) / 2
+    half = (item.decided.overhead_high - item.decided.overhead_low) / 2
     return f" {numbers.PLUS_MINUS}{half * 100:,.1f}" if math.isfinite(half) else ""
 
 

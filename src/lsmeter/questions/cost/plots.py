@@ -74,7 +74,10 @@ def dots(grid: Grid) -> Specification | None:
             found = [c for c in found if math.isfinite(c.overhead)]
             said = findings.operation(found)
             if said.overhead is not None:
-                lows, highs = zip(*((c.overhead_low, c.overhead_high) for c in found), strict=True)
+                changes = [c.decided for c in found]
+                lows, highs = zip(
+                    *((c.overhead_low, c.overhead_high) for c in changes), strict=True
+                )
                 ends = (min(lows), max(highs)) if math.isfinite(sum((*lows, *highs))) else ()
                 low, high = (end * 100 for end in ends or (said.overhead,) * 2)
                 row = {"setup": name, "operation": group.operation, "overhead": said.overhead * 100}

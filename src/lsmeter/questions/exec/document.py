@@ -111,7 +111,8 @@ def _sentence(item: Compared) -> str:
 
 
 def _percent(item: Comparison) -> str:
-    half = max(item.overhead_high - item.overhead, item.overhead - item.overhead_low)
+    decided = item.decided
+    half = max(decided.overhead_high - item.overhead, item.overhead - decided.overhead_low)
     within = f" ±{100 * half:.1f}" if math.isfinite(half) else ""
     return f"{numbers.overhead(item.overhead, item.verdict)} %{within}"
 

@@ -321,10 +321,12 @@ def _graph(line: Line, places: dict[Release, int], made: dict[Any, int]) -> dict
         "kernel": [places[point.release] for point in line.points],
         "origin": [made[point.origin] for point in line.points],
         **{
-            name: [_rounded(getattr(item, name)) for item in points]
-            for name in ("overhead", "overhead_low", "overhead_high", "difference")
+            name: [_rounded(getattr(item.decided, name)) for item in points]
+            for name in (
+                *("overhead", "overhead_low", "overhead_high"),
+                *("difference", "baseline_value"),
+            )
         },
-        "baseline_value": [_rounded(item.decided.baseline_value) for item in points],
         "decided_by": [item.decided_by.value for item in points],
         "verdict": [item.verdict.value for item in points],
     }
