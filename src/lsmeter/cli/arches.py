@@ -11,7 +11,6 @@ from lsmeter.core.model.arch import ARCHES, Arch, arch_of_host
 from lsmeter.machines import Machine, identity_for
 from lsmeter.measure.experiment.options import Experiment
 from lsmeter.measure.experiment.plan import Plan
-from lsmeter.measure.tasks import find_task
 
 
 def by_arch(kernels: Sequence[Kernel]) -> Iterator[tuple[Arch, list[Kernel]]]:
@@ -21,21 +20,13 @@ def by_arch(kernels: Sequence[Kernel]) -> Iterator[tuple[Arch, list[Kernel]]]:
 
 
 def check_arches(experiments: Sequence[Experiment], kernels: Mapping[str, Kernel]) -> None:
-    """Refuse a kernel of another architecture than those named, and what its guests cannot do."""
+    """Refuse a kernel of another architecture than those named."""
     for item in experiments:
-        task = find_task(item.task)
         for kernel in (kernels[name] for name in item.kernels):
             if item.arches and kernel.arch not in item.arches:
                 raise UsageError(
                     f"--arch {' '.join(item.arches)}: the kernel {kernel.name} is of {kernel.arch}",
                     hint="leave --arch out, or name another kernel",
-                )
-            arch = ARCHES[kernel.arch]
-            lacks = arch.entry is None or not arch.unwatched.isdisjoint((task.plugin, *task.also))
-            if task.plugin and lacks:
-                raise UsageError(
-                    f"{kernel.name}: the task {item.task} cannot be done on {kernel.arch} yet",
-                    hint="readings and whole costs can be measured there",
                 )
 
 

@@ -25,7 +25,7 @@ from itertools import cycle, pairwise
 from pathlib import Path
 
 from lsmeter.core import process
-from lsmeter.core.errors import BootError, BuildError, InfrastructureError, LsmeterError, UsageError
+from lsmeter.core.errors import BootError, BuildError, InfrastructureError, LsmeterError
 from lsmeter.core.inputs import read_file
 from lsmeter.core.limits import Limits
 from lsmeter.core.model import Conditions, Kernel, Setup
@@ -118,8 +118,6 @@ async def kernel_symbols(kernel: Kernel, limits: Limits) -> tuple[Path, int | No
     A guest under these limits lists them if need be.
     """
     path, arch = kernel.system_map, ARCHES[kernel.arch]
-    if arch.entry is None:
-        raise UsageError(f"the calls of {arch.name} cannot be followed yet")
     if path is None:
         path = listed_symbols(kernel)
         async with _locks.setdefault(kernel.image_sha256, asyncio.Lock()):

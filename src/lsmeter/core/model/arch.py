@@ -119,8 +119,7 @@ class Arch:
     parameters: tuple[str, ...]
     mitigations: Mapping[str, tuple[str, ...]]  # by the condition's value
     disk_in_memory: DiskInMemory
-    entry: EntryCode | None  # None: no plugin can follow its calls yet
-    unwatched: frozenset[str] = frozenset()  # plugins, and outputs of them, that it has not yet
+    entry: EntryCode
     real_time: str = ""  # parameters of a guest whose time is the host's
     exit_device: str = ""  # ends QEMU when the guest writes to it
     exit_sector: bytes = b""  # a boot sector that does, and nothing else
