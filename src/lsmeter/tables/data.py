@@ -33,12 +33,6 @@ def plain(value: object) -> object:
     return value if value is None or isinstance(value, str | int) else str(value)
 
 
-def plain_fields(value: object) -> dict[str, Any]:
-    """Return the fields of a dataclass as plain values; nothing of anything else."""
-    found = plain(value)
-    return found if isinstance(found, dict) else {}
-
-
 def scrub_text(text: str) -> str:
     """Return `text` printable, on one line."""
     if text.isprintable():

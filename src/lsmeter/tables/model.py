@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lsmeter.core.errors import UsageError
 from lsmeter.tables.results import Results
 from lsmeter.tables.stacks import Stacks
 
@@ -170,6 +171,15 @@ class Document:
     picture: Figure | None = None
     results: Results | None = None
     stacks: tuple[Stacks, ...] = ()
+
+    def results_for(self, form: str) -> Results:
+        """Return its results for a format; UsageError where it can have none."""
+        if self.results is None:
+            raise UsageError(
+                f"--format {form}: {self.title}: it has no results of benchmarks",
+                hint="--format json has all of it",
+            )
+        return self.results
 
     @property
     def figures(self) -> tuple[Figure, ...]:

@@ -11,9 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
-from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Kernel, Place
 
 
@@ -84,23 +82,6 @@ class Results:
 
 
 COMMANDS = ("run", "exec", "report", "compare", "gate")  # whose documents have results
-
-
-class _HasResults(Protocol):
-    @property
-    def title(self) -> str: ...
-    @property
-    def results(self) -> Results | None: ...
-
-
-def results_of(document: _HasResults, form: str) -> Results:
-    """Return the results of a document; UsageError where it can have none."""
-    if document.results is None:
-        raise UsageError(
-            f"--format {form}: {document.title}: it has no results of benchmarks",
-            hint="--format json has all of it",
-        )
-    return document.results
 
 
 def distinct(names: Iterable[str], most: int, mark: str = "-") -> Iterator[str]:

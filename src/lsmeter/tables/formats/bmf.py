@@ -8,7 +8,7 @@ import re
 
 from lsmeter.tables.model import Detail, Document
 from lsmeter.tables.render import Files, Format, Options
-from lsmeter.tables.results import COMMANDS, Quantity, distinct, results_of
+from lsmeter.tables.results import COMMANDS, Quantity, distinct
 
 # Bencher takes names of 1,024 bytes, of which a character has up to 4, and slugs of 64.
 _LONGEST_NAME, _LONGEST_MEASURE = 1024 // 4, 64  # characters
@@ -17,7 +17,7 @@ _IGNORED = re.compile("(?:_bencher_ignore|BencherIgnore|-bencher-ignore)$")  # w
 
 def render(document: Document, options: Options) -> Files:
     """Return one JSON object; what has no number has no place in it, and is said to be left out."""
-    found = results_of(document, FORMAT.name)
+    found = document.results_for(FORMAT.name)
     left_out = [f"{found.name(item)}: {item.said}" for item in found.items if not item.quantities]
     # Two rules of a gate may have the same number.
     measured: dict[tuple[str, ...], dict[tuple[str, str], Quantity]] = {}

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 from lsmeter.tables.model import Detail, Document
 from lsmeter.tables.render import Format, Options
-from lsmeter.tables.results import Result, Rule, Status, results_of
+from lsmeter.tables.results import Result, Rule, Status
 
 _KINDS = {Status.FAILED: "failure", Status.MISSING: "skipped", Status.SKIPPED: "skipped"}
 
@@ -21,7 +21,7 @@ def render(document: Document, options: Options) -> str:
     """Return one XML document."""
     root = ET.Element("testsuites", name="lsmeter gate")
     taken: Counter[str] = Counter()
-    for rule in results_of(document, FORMAT.name).rules:
+    for rule in document.results_for(FORMAT.name).rules:
         taken[rule.name] += 1
         number = taken[rule.name]
         _suite(root, rule, f"{rule.name} ({number})" if number > 1 else rule.name)

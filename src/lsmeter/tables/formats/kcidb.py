@@ -14,7 +14,7 @@ from lsmeter.core.groups import grouped
 from lsmeter.core.model import Kernel
 from lsmeter.tables.model import Detail, Document
 from lsmeter.tables.render import Format, Options
-from lsmeter.tables.results import COMMANDS, Quantity, Result, Results, Status, distinct, results_of
+from lsmeter.tables.results import COMMANDS, Quantity, Result, Results, Status, distinct
 
 _ORIGIN = "lsmeter"
 _STATUS = {
@@ -34,7 +34,7 @@ Object = dict[str, Any]
 
 def render(document: Document, options: Options) -> str:
     """Return one JSON object: checkouts, builds and tests."""
-    found = results_of(document, FORMAT.name)
+    found = document.results_for(FORMAT.name)
     builds = {kernel.name: _build(kernel) for kernel in found.kernels}
     made = _time(found.created)
     tests = []

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from lsmeter.tables.model import Detail, Document
 from lsmeter.tables.render import Format, Options
-from lsmeter.tables.results import Result, Results, Rule, Status, results_of
+from lsmeter.tables.results import Result, Results, Rule, Status
 
 _HEAD = "KTAP version 1"
 # What a kernel says at its end, and parsers of its console take for the end of all points.
@@ -20,7 +20,7 @@ _END = re.compile("List of all partitions:|Kernel panic - not syncing: VFS:|rebo
 
 def render(document: Document, options: Options) -> str:
     """Return the points; what is inconclusive or has no number is skipped."""
-    found = results_of(document, FORMAT.name)
+    found = document.results_for(FORMAT.name)
     lines = [_HEAD, f"1..{len(found.rules)}"]
     for number, rule in enumerate(found.rules, 1):
         lines += _rule(found, rule, number)
