@@ -18,7 +18,6 @@ from lsmeter.measure.instruments.timed import HZ, OPERATIONS, compare
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.cells import CellResult, cell_results
 from lsmeter.statistics.blocks import LEVEL
-from lsmeter.tables.data import plain_fields
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Document, Kind, Section, Shown, Table, Tone
 from lsmeter.tables.numbers import PLUS_MINUS
@@ -143,7 +142,7 @@ class TimedReport:
 
 def document(report: TimedReport) -> Document:
     """Return what every format shows."""
-    spun = [{**plain_fields(item), "passed": item.passed} for item in report.recoveries]
+    spun = [{**vars(item), "passed": item.passed} for item in report.recoveries]
     tables = (_table(report.recoveries),) if report.recoveries else ()
     sections = (Section("", tables=tables), Section("Result", lead=(report.summary,)))
     data = {"passed": report.passed, "spun": spun}

@@ -33,7 +33,7 @@ from lsmeter.measure.results.documents import (
     validated,
 )
 from lsmeter.questions.time.fit import CYCLES, LEAST_OPERATIONS, LeftOut, Observation, fit, vector
-from lsmeter.tables.data import plain, plain_fields
+from lsmeter.tables.data import plain
 
 LEVEL = 0.9  # of the intervals of predictions: so many of the benchmarks left out lie inside
 # Events of a call may be this much more or less frequent than in all that calibration has seen,
@@ -264,7 +264,8 @@ def folder() -> Path:
 
 def to_bytes(item: Calibration) -> bytes:
     """Write a calibration as its file has it."""
-    return sealed(FORMAT, VERSION, plain_fields(item))
+    content = plain(item)
+    return sealed(FORMAT, VERSION, content if isinstance(content, dict) else {})
 
 
 def keep(item: Calibration) -> Path:
