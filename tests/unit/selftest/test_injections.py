@@ -12,7 +12,7 @@ import pytest
 
 import lsmeter
 from lsmeter.catalogue.setups import Choice, definitions, parse_setup
-from lsmeter.catalogue.setups.inject import INJECTIONS, NOTHING, Injection, Point, Way
+from lsmeter.catalogue.setups.inject import INJECTIONS, NOTHING, POINTS, Injection, Point, Way
 from lsmeter.questions.selftest.scenarios import SITES
 from lsmeter.sources.kernels.build.fragment import shipped_lsm
 
@@ -38,7 +38,7 @@ def test_each_injection_can_be_named(way: Way) -> None:
 
 def test_points_have_the_order_and_the_words_of_the_module() -> None:
     words = re.findall(r'INJECT_PLACE\(\w+, "(\w+)"\)', (MODULE / "place.c").read_text())
-    assert [*words, "blob"] == [point for point in Point if point in Way.MODULE.points]
+    assert [*words, "blob"] == [point for point in Point if point in POINTS[Way.MODULE]]
     assert set(SITES) == set(Point)
 
 
@@ -138,7 +138,7 @@ LOADER = Path(lsmeter.__file__).parent / "_bin" / "lsmeter-bpf"
 def test_every_injection_is_one_that_the_programs_take(injection: Injection) -> None:
     header = (PROGRAMS / "inject.h").read_text()
     found = re.findall(r'PLACE\((\w+), "[\w/]+", (\d+)\)', header)
-    assert [name for name, _ in found] == [item for item in Point if item in Way.BPF.points]
+    assert [name for name, _ in found] == [item for item in Point if item in POINTS[Way.BPF]]
     most = {name: 1000 * int(thousands) for name, thousands in found}
     for point, settings in injection.costs.items():
         assert all(insns % 20 == 0 and insns <= most[point] for insns in settings["insns"])

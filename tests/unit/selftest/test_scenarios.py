@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from lsmeter.catalogue.setups import parse_setup
-from lsmeter.catalogue.setups.inject import Point, Way
+from lsmeter.catalogue.setups.inject import POINTS, Point, Way
 from lsmeter.core.model.conclusion import Verdict
 from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.questions.selftest.scenarios import (
@@ -37,7 +37,7 @@ def test_bpf_programs_have_the_shapes_of_the_module() -> None:
     alone = {item.name for item in MODULE.scenarios} - {item.name for item in BPF.scenarios}
     assert alone == {"row-open", "rcu", "task-work", "worker", "blob-creat", "blob-mkdir"}
     points = {point for item in BPF.scenarios for point in item.after.costs}
-    assert points == Way.BPF.points
+    assert points == POINTS[Way.BPF]
     assert Context.RCU in {site.context for item in BPF.scenarios for site in item.site_insns}
 
 

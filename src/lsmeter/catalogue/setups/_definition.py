@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from lsmeter.catalogue.setups._family import SetupDefinition, families
+from lsmeter.catalogue.setups._family import SetupDefinition, read_family
 from lsmeter.catalogue.setups._file import SUFFIX, read_setup
 from lsmeter.catalogue.setups._parameters import Choice
 from lsmeter.core.errors import UsageError
@@ -34,7 +34,8 @@ _JOINED = tuple(item.name for item in fields(Setup) if item.default == ())
 def definitions() -> Mapping[str, SetupDefinition]:
     """Return every setup that this package has, by name."""
     found: dict[str, SetupDefinition] = {}
-    for definition in families():
+    files = sorted(Path(__file__).parent.glob(f"*{SUFFIX}"))
+    for definition in chain.from_iterable(map(read_family, files)):
         name = definition.table["name"]
         if name in found:
             raise TypeError(f"two setups are named {name}")

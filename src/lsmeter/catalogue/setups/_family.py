@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lsmeter.catalogue.setups._computed import COMPUTED
-from lsmeter.catalogue.setups._file import SUFFIX, to_setup
+from lsmeter.catalogue.setups._file import to_setup
 from lsmeter.catalogue.setups._parameters import Choice, Number, Parameter, Word, changed
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model.setup import Setup
@@ -111,13 +111,8 @@ class SetupDefinition:
         return to_setup(filled, self.file)
 
 
-def families() -> Iterator[SetupDefinition]:
-    """Yield every setup that comes with lsmeter."""
-    for file in sorted(Path(__file__).parent.glob(f"*{SUFFIX}")):
-        yield from _family(file)
-
-
-def _family(file: Path) -> Iterator[SetupDefinition]:
+def read_family(file: Path) -> Iterator[SetupDefinition]:
+    """Yield every setup of a family that comes with lsmeter."""
     data = read_toml(file, "a family of setups", hint="lsmeter help adding-things")
     known = {name: _parameter(name, **item) for name, item in data.get("parameters", {}).items()}
     shared = {"values": {}, "lists": {}, **data, "parameters": known}

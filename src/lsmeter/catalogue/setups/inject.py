@@ -53,13 +53,8 @@ class Way(StrEnum):
     MODULE = "inject"
     BPF = "bpf-inject"
 
-    @property
-    def points(self) -> frozenset[Point]:
-        """Where it can."""
-        return _POINTS[self]
 
-
-_POINTS = {
+POINTS = {  # where each can
     Way.MODULE: frozenset(Point) - {Point.INODE_RCU},
     Way.BPF: frozenset(Point) - {Point.RCU, Point.TASK, Point.WORK, Point.BLOB},
 }
@@ -93,7 +88,7 @@ class Injection:
         """Return what these means inject of it; all BPF programs are always there."""
         if way is Way.BPF and not self.burnt:
             return replace(INJECTIONS[NOTHING], way=way)
-        words = [word for word in self.text.split(";") if word.partition(":")[0] in way.points]
+        words = [word for word in self.text.split(";") if word.partition(":")[0] in POINTS[way]]
         return replace(self, text=";".join(words) or NOTHING, way=way)
 
     def on(self, arch: str) -> Injection:

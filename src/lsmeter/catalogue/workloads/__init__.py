@@ -23,6 +23,7 @@ from lsmeter.core.registry import unknown
 from lsmeter.core.toml_file import checked, read_toml
 
 SUFFIX = ".toml"
+_HOME = Path(__file__).parent
 _HINT = "every key: lsmeter help workloads"
 _PLACE = re.compile(r"\{([a-z][a-z0-9_-]{0,49})\}")
 _MOST_BENCHMARKS = 128  # of one workload, as probe/protocol/limits.h has it
@@ -93,7 +94,7 @@ class Offer:
 
 def workload_names() -> tuple[str, ...]:
     """Return the names of the workloads that come with lsmeter."""
-    return tuple(sorted(path.stem for path in _home().glob(f"*{SUFFIX}")))
+    return tuple(sorted(path.stem for path in _HOME.glob(f"*{SUFFIX}")))
 
 
 def is_workload(word: str) -> bool:
@@ -106,7 +107,7 @@ def load_workload(word: str) -> Offer:
     own = word.endswith(SUFFIX)
     if not own and word not in workload_names():
         raise unknown("workload", word, workload_names(), where="--suite")
-    path = Path(word).expanduser() if own else _home() / f"{word}{SUFFIX}"
+    path = Path(word).expanduser() if own else _HOME / f"{word}{SUFFIX}"
     data = read_toml(path, "a workload file", hint=_HINT, where="--suite")
     table = checked(_File, data, where=str(path), hint=_HINT)
     name = path.name.removesuffix(SUFFIX)
@@ -116,10 +117,6 @@ def load_workload(word: str) -> Offer:
             hint="call the file by small letters, digits and '-': my-service.toml",
         )
     return _offer(name, table, path)
-
-
-def _home() -> Path:
-    return Path(__file__).parent
 
 
 def _offer(name: str, table: _File, path: Path) -> Offer:
