@@ -23,7 +23,8 @@ from lsmeter.machines.kvm import Proof, cached_kernel, prove_kvm
 from lsmeter.machines.qemu import qemu_version
 from lsmeter.sources.images.bootstrap import need_to_build
 from lsmeter.sources.kernels import apt
-from lsmeter.tables.model import Document, Kind, Section, Shown, Table, Tone, columns, rows
+from lsmeter.tables.fields import Field, named, tabled
+from lsmeter.tables.model import Document, Kind, Section, Shown, Tone
 
 _NEEDED_MEMORY_MIB = 1024
 _NEEDED_DISK_MIB = 2048
@@ -233,10 +234,11 @@ def worker_findings(name: str, *, insecure: bool) -> Iterator[Finding]:
 def doctor_document(found: Iterable[Finding], title: str = "This machine") -> Document:
     """Make the table of what was found; pure."""
     tones = {State.OK: Tone.BETTER, State.LIMITED: Tone.WARNING, State.MISSING: Tone.WORSE}
-    heads = (*columns(Kind.NAME, "state", "what"), *columns(Kind.PROSE, "found", "what to do"))
-    cells = rows(
-        (Shown(one.state.value, one.state.value, tones[one.state]), one.name, one.text, one.hint)
-        for one in found
+    fields = (
+        named("state", lambda one: Shown(one.state.value, one.state.value, tones[one.state])),
+        named("what", "name"),
+        Field("found", "found", "text", Kind.PROSE),
+        Field("what_to_do", "what to do", "hint", Kind.PROSE),
     )
-    section = Section("", tables=(Table("checks", "", heads, cells),))
+    section = Section("", tables=(tabled("checks", "", fields, found),))
     return Document("lsmeter-doctor", 1, title, sections=(section,))

@@ -7,7 +7,7 @@ writes it with separators, sign and unit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -196,8 +196,3 @@ class Document:
 def columns(kind: Kind, *heads: str) -> tuple[Column, ...]:
     """Make columns of one kind, whose keys are their heads with underscores."""
     return tuple(Column(head.replace(" ", "_"), head, kind) for head in heads)
-
-
-def rows(found: Iterable[Iterable[Value]]) -> tuple[tuple[Value, ...], ...]:
-    """Freeze rows."""
-    return tuple(tuple(row) for row in found)

@@ -27,7 +27,6 @@ from lsmeter.tables.model import (
     Table,
     Value,
     columns,
-    rows,
 )
 from lsmeter.tables.values import MISSING, count, shown, some
 
@@ -122,7 +121,9 @@ def _benchmarks(items: Iterable[BenchmarkAgreement]) -> Table:
         yield item.source.value
 
     title = "Runs of hooks in one operation"
-    return Table("benchmarks", title, _BENCHMARKS, rows(map(cells, items)), more=(_LEGEND,))
+    return Table(
+        "benchmarks", title, _BENCHMARKS, tuple(map(tuple, map(cells, items))), more=(_LEGEND,)
+    )
 
 
 def _findings(items: Iterable[BenchmarkAgreement]) -> Table:
