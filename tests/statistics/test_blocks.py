@@ -14,8 +14,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from lsmeter.statistics.blocks import Block, compare_blocks, deviation, level_of, paired, student
-from lsmeter.statistics.family import ALPHA, Looks, holm
-from lsmeter.statistics.power import more_blocks
+from lsmeter.statistics.family import ALPHA, Looks, holm, more_blocks
 from lsmeter.statistics.ranks import of_pairs, of_samples
 
 DRAW = np.random.default_rng(7)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All comparisons of a report: Holm's correction, and looks at a run that still grows; pure.
+"""All comparisons of a report: Holm's correction, looks at a run that still grows, and its power.
 
-Both keep the chance of one false claim or more in a whole report at ALPHA.
+The first two keep the chance of one false claim or more in a whole report at ALPHA.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
 ALPHA = 0.05
 FIRST = 10  # blocks at which a run that grows is looked at first
 GROWTH = 1.5  # from one look to the next
+POWER = 0.8
+_STUDENT = 2  # blocks that Student's t takes more than a normal distribution would
 
 
 def holm(values: Sequence[float]) -> list[float]:
@@ -67,3 +70,29 @@ class Looks:
 
     def _spent(self, blocks: int) -> float:
         return math.log1p((math.e - 1) * min(1.0, blocks / self.most))
+
+
+def more_blocks(
+    value: float, error: float, blocks: int, margin: tuple[float, float], comparisons: int
+) -> int | None:
+    """Return how many more blocks would tell a difference from none, or show it to be in margin.
+
+    Four times of five, as one of so many comparisons, and as far as the difference and its standard
+    error are what they seem. None where that cannot be said.
+    """
+    if blocks < 2 or not math.isfinite(value) or not 0 < error < math.inf:
+        return None
+    spread = error * math.sqrt(blocks)
+    alpha = ALPHA / comparisons
+    room = min(value - margin[0], margin[1] - value)
+    needs = [
+        ((float(ndtri(1 - error)) + float(ndtri(power))) * spread / distance) ** 2
+        for error, power, distance in (
+            (alpha / 2, POWER, abs(value)),
+            (alpha, (1 + POWER) / 2, room),
+        )
+        if distance > 0
+    ]
+    if not needs:
+        return None
+    return max(1, math.ceil(min(needs)) + _STUDENT - blocks)

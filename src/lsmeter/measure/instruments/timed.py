@@ -38,8 +38,7 @@ from lsmeter.statistics.blocks import (
     student,
 )
 from lsmeter.statistics.estimate import BootReadings
-from lsmeter.statistics.family import ALPHA, holm
-from lsmeter.statistics.power import more_blocks
+from lsmeter.statistics.family import ALPHA, holm, more_blocks
 from lsmeter.statistics.ranks import Times
 from lsmeter.statistics.verdict import may_be_beyond
 
