@@ -70,20 +70,15 @@ def escaped(text: str) -> str:
 class Screen:
     """The two consoles of a command, and what its options said of how it shows things."""
 
-    when: Colour
-    quiet: bool
-    verbose: bool
-    form: str  # of documents
-    output: Path | None  # where results go, if not to standard output
-    piped: bool  # --output - asks for standard output
-
     def __init__(self) -> None:
         self.use("auto")
 
     def use(self, colour: Colour, *, quiet: bool = False, verbose: bool = False) -> None:
         """Set up the consoles; colour auto follows the terminal and NO_COLOR."""
         self.when, self.quiet, self.verbose = colour, quiet, verbose
-        self.form, self.output, self.piped = "table", None, False
+        self.form = "table"  # of documents
+        self.output: Path | None = None  # where results go, if not to standard output
+        self.piped = False  # --output - asks for standard output
         forced = {"always": True, "never": False}.get(colour)
         plain = colour == "never" or (colour == "auto" and "NO_COLOR" in os.environ)
         how = partial(

@@ -126,7 +126,6 @@ def write(path: Path, data: bytes, where: str = "--output") -> None:
 
 def check_calibration(named: str | None, task: str) -> None:
     """Refuse a calibration that cannot be read, or that a run cannot use, before it is made."""
-    from lsmeter.core.errors import UsageError
     from lsmeter.questions.time.calibration import find_calibration
 
     if named in {None, "none"}:
@@ -143,7 +142,6 @@ def calibration_for(named: str | None, *runs: RunData) -> Calibration | None:
 
     UsageError where one was named for a run of which no time can be predicted.
     """
-    from lsmeter.core.errors import UsageError
     from lsmeter.questions.time.calibration import find_calibration, of_host, this_host
     from lsmeter.questions.time.document import NO_EVENTS
 

@@ -82,5 +82,3 @@ class GuestError(LsmeterError):
 
 class InfrastructureError(LsmeterError):
     """The host's fault: a missing program, no network, a full disk, a damaged cache or run."""
-
-    exit_code = ExitCode.INFRASTRUCTURE
