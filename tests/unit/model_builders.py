@@ -17,8 +17,11 @@ from lsmeter.core.model import (
     Setup,
 )
 from lsmeter.core.model.conclusion import Change
+from lsmeter.tables.render import formats
 
 INSNS = Metric("latency", "insns")
+# The formats of text that every document has.
+TEXT_FORMATS = tuple(item.name for item in formats() if not (item.binary or item.commands))
 
 
 def kernel(name: str = "debian:6.1", **options: str) -> Kernel:

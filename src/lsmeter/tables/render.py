@@ -79,11 +79,6 @@ def find_format(name: str) -> Format:
     raise registry.unknown("format", name, (item.name for item in formats()), where="--format")
 
 
-def everywhere() -> tuple[str, ...]:
-    """Name the formats of text that every document has."""
-    return tuple(item.name for item in formats() if not (item.binary or item.commands))
-
-
 def rendered(
     document: Document, form: str, options: Options = DEFAULT_OPTIONS
 ) -> str | bytes | Files:

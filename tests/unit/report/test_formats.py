@@ -28,15 +28,16 @@ from lsmeter.questions.cost.document import report_document
 from lsmeter.questions.cost.model import Report
 from lsmeter.tables import numbers
 from lsmeter.tables.model import Detail, Section, Shown
-from lsmeter.tables.render import Options, everywhere, find_format, formats
+from lsmeter.tables.render import Options, find_format, formats
 from lsmeter.tables.values import percent, raw
+from tests.unit.model_builders import TEXT_FORMATS
 from tests.unit.report import builders, policy_builders
 from tests.unit.report.builders import render
 
 GOLDEN = Path(__file__).parents[2] / "data" / "report"
 STORED = Path(lsmeter.questions.cost.schema.__file__).parent / "report-1.json"
 SCHEMA = json.loads(STORED.read_text("utf-8"))
-NAMES = list(everywhere())
+NAMES = list(TEXT_FORMATS)
 GOLDEN_SHAPES = ("main", "one-setup", "side-by-side", "verdicts", "policy")
 TEXTS = [name for name in NAMES if name != "html"]
 HUNG = Problem(

@@ -24,10 +24,10 @@ from lsmeter.questions.attribution.tables import HEADING, section
 from lsmeter.questions.cost.build import run_report
 from lsmeter.questions.cost.model import Report
 from lsmeter.tables.model import Detail, Shown
-from lsmeter.tables.render import everywhere
 from tests.unit.attribution import recorded
 from tests.unit.attribution.recorded import VALUES, write_run
 from tests.unit.attribution.trees import tree
+from tests.unit.model_builders import TEXT_FORMATS
 from tests.unit.report.builders import render
 from tests.unit.report.test_html import Page, assert_needs_nothing, attacked
 
@@ -181,7 +181,7 @@ def test_json_keeps_its_contract(report: Report) -> None:
 def test_runs_without_attribution_are_reported_as_ever(tmp_path: Path) -> None:
     plain = read_report(write_run(tmp_path / "run", "before", attributed=False))
     assert plain.accounts == ()
-    for form in everywhere():
+    for form in TEXT_FORMATS:
         text = render(plain, form)
         assert HEADING not in text
         assert "accounts" not in text

@@ -16,9 +16,9 @@ from lsmeter.questions.slopes import figures as analysis
 from lsmeter.questions.slopes.document import document, specification
 from lsmeter.questions.slopes.figures import find_slopes
 from lsmeter.statistics.regression import Whole
-from lsmeter.tables.render import Options, everywhere, render
+from lsmeter.tables.render import Options, render
 from lsmeter.tables.values import MISSING
-from tests.unit.model_builders import kernel
+from tests.unit.model_builders import TEXT_FORMATS, kernel
 from tests.unit.run_builders import plan_of, run_of
 from tests.unit.tasks.sweep_builders import (
     DELAYS_NS,
@@ -29,7 +29,7 @@ from tests.unit.tasks.sweep_builders import (
     SWEPT,
 )
 
-PEOPLE = [name for name in everywhere() if name != "csv"]
+PEOPLE = [name for name in TEXT_FORMATS if name != "csv"]
 
 
 @pytest.fixture(scope="module")

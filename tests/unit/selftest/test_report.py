@@ -12,12 +12,12 @@ from lsmeter.core.model import Problem
 from lsmeter.core.model.conclusion import Verdict
 from lsmeter.questions.selftest.document import SelftestReport, document
 from lsmeter.questions.selftest.judge import Judgement, judge
-from lsmeter.tables.render import Options, everywhere, render
-from tests.unit.model_builders import change
+from lsmeter.tables.render import Options, render
+from tests.unit.model_builders import TEXT_FORMATS, change
 from tests.unit.selftest.selftest_builders import BPF, MODULE, true_comparison, true_seen
 
 SCENARIOS, BYSTANDERS = MODULE.scenarios, MODULE.bystanders
-FORMS = everywhere()
+FORMS = TEXT_FORMATS
 FOR_PEOPLE = [name for name in FORMS if name not in {"csv", "json"}]
 
 
