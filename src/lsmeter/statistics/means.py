@@ -19,8 +19,8 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from lsmeter.core.model.conclusion import Change, Verdict
+from lsmeter.statistics.blocks import LEVEL, quantile
 
-LEVEL = 0.95
 _MOST_BOOTS = 1000
 _APART = 1.5  # times the common variance; intervals then cover 94 to 98 %, of two boots 92 %
 
@@ -35,7 +35,7 @@ class Spread:
     @property
     def quantile(self) -> float:
         """Student's t of a two-sided interval; infinite where nothing is known."""
-        return float(stdtrit(self.freedom, (1 + LEVEL) / 2)) if self.freedom else math.inf
+        return quantile(self.freedom) if self.freedom else math.inf
 
 
 def pooled(cells: Iterable[Sequence[float]]) -> Spread:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
+
+from lsmeter.statistics.blocks import quantile
 
 CONFIDENCE = 0.95
 
@@ -98,7 +99,7 @@ def _coefficient(value: float, error: float | None, spread: float, freedom: int)
     """Return a term of a fit: error is that of an observation, spread what the term makes of it."""
     if error is None:
         return Coefficient(value, None, None, None)
-    half = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error * spread
+    half = quantile(freedom, CONFIDENCE) * error * spread
     return Coefficient(value, error * spread, value - half, value + half)
 
 

@@ -134,7 +134,18 @@ def _costs(group: Sequence[_Rounds]) -> Iterator[CycleCost]:
     lines = _in_line([rounds for rounds, _, _ in group], ticks)
     for (_, full, short), line, (deferred, error) in zip(group, lines, left, strict=True):
         apart = full[0].operations - short[0].operations
-        yield _cost(line, deferred / apart, error / apart, plain=len(full[0].taken) <= PLAIN_TICKS)
+        yield CycleCost(
+            value=line.mean + deferred / apart,
+            error=math.hypot(line.error, error / apart),
+            freedom=line.freedom,
+            in_line=line.mean,
+            deferred=deferred / apart,
+            deferred_error=error / apart,
+            plain=len(full[0].taken) <= PLAIN_TICKS,
+            cycles=sum(line.operations),
+            windows=line.windows,
+            operations=line.operations,
+        )
 
 
 @dataclass(frozen=True)
@@ -167,21 +178,6 @@ def _in_line(group: Sequence[Sequence[Round]], ticks: Sequence[float]) -> list[_
         for place, windows, mean, error in rows:
             found[place] = _Line(tuple(windows), mean, error, freedom, operations)
     return [found[place] for place in range(len(group))]
-
-
-def _cost(line: _Line, deferred: float, error: float, *, plain: bool) -> CycleCost:
-    return CycleCost(
-        value=line.mean + deferred,
-        error=math.hypot(line.error, error),
-        freedom=line.freedom,
-        in_line=line.mean,
-        deferred=deferred,
-        deferred_error=error,
-        plain=plain,
-        cycles=sum(line.operations),
-        windows=line.windows,
-        operations=line.operations,
-    )
 
 
 def difference_errors(pairs: Sequence[tuple[CycleCost, CycleCost]]) -> list[float]:
