@@ -11,7 +11,7 @@ from lsmeter.core.model import Cell, KernelModule
 from lsmeter.core.model.arch import ARCHES
 from lsmeter.core.model.commands import Command
 from lsmeter.core.model.filesystems import FILESYSTEMS, RAM_DISK
-from lsmeter.core.model.suites import suite_modules
+from lsmeter.core.model.suites import SUITE_MODULES
 from lsmeter.core.model.workload import disk_module
 from lsmeter.guest.filesystem import disk_image, size_mib
 from lsmeter.guest.given import TREE, given
@@ -69,7 +69,7 @@ def setup_files(cell: Cell) -> dict[str, bytes]:
 def _wanted_modules(cell: Cell) -> tuple[KernelModule, ...]:
     """Return the modules that a guest loads, in their order."""
     wanted = {*FILESYSTEMS[cell.filesystem].modules, *cell.setup.modules}
-    wanted |= set(suite_modules(cell.suite))
+    wanted |= set(SUITE_MODULES.get(cell.suite, ()))
     if size_mib(cell):
         wanted.add(_disk(cell)[0])
     if cell.image:

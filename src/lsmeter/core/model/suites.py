@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-SUITE_MODULES: Mapping[str, tuple[str, ...]] = {
+SUITE_MODULES: Mapping[str, tuple[str, ...]] = {  # those that they need left out
     # A pair of devices between two namespaces, TUN devices, IPsec, the packet filter, SCTP.
     "net": (
         *("veth", "tun", "xfrm_user", "esp4", "authenc", "crypto_null"),
@@ -18,8 +18,3 @@ SUITE_MODULES: Mapping[str, tuple[str, ...]] = {
     ),
     "syscall": ("overlay",),
 }
-
-
-def suite_modules(suite: str) -> tuple[str, ...]:
-    """Return the modules that guests of a suite load, those that they need left out."""
-    return SUITE_MODULES.get(suite, ())

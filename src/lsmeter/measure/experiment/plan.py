@@ -20,7 +20,7 @@ from lsmeter.core.model.arch import ARCHES, MEMORY_DISK
 from lsmeter.core.model.cell import AS_IT_RUNS
 from lsmeter.core.model.filesystems import DISK_OPTIONS, FILESYSTEMS, MADE_BY
 from lsmeter.core.model.setup import again
-from lsmeter.core.model.suites import suite_modules
+from lsmeter.core.model.suites import SUITE_MODULES
 from lsmeter.core.model.workload import disk_module
 from lsmeter.core.registry import unknown
 from lsmeter.measure.experiment.options import Experiment
@@ -157,7 +157,7 @@ def modules_for(experiments: Iterable[Experiment]) -> tuple[str, ...]:
         *(("virtio_net",) if linked else ()),
         *(disk_module(load_workload(name).workload) for name in suites if is_workload(name)),
         *chain.from_iterable(FILESYSTEMS[name].modules for name in names if name in FILESYSTEMS),
-        *chain.from_iterable(map(suite_modules, suites)),
+        *chain.from_iterable(SUITE_MODULES.get(name, ()) for name in suites),
         *chain.from_iterable(setup.modules for setup in setups),
     )
 
