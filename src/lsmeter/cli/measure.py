@@ -118,8 +118,17 @@ def measure(
     if options.run_dir is not None:
         need_dir(options.run_dir.parent, "--run-dir")
     where = options.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
+    instrument = find_instrument(plan.experiment.instrument)
     with held(where), tuned(machine, SCREEN.say) if tune else nullcontext():
-        return where, _carried_out(plan, machine, where, options, resume)
+        if instrument.side_by_side:
+            start_reader()  # what was measured is read as soon as the last guest has ended
+        code = _carry_out(plan, machine, where, options)
+        if code is ExitCode.INTERRUPTED:
+            # What repeats is in the store; all else is only in its run directory.
+            into = resume or (None if instrument.reusable or options.run_dir else where)
+            command = "the same command" + (f" with --run-dir {into}" if into else "")
+            SCREEN.say(f"stopped; what was measured is kept, and {command} resumes it")
+        return where, code
 
 
 def _planned(
@@ -167,22 +176,6 @@ def _as_on(experiment: Experiment, machine: Machine) -> Experiment:
     if not isinstance(machine, HasHosts):
         return with_copies(experiment, cores())
     return on_running(with_copies(experiment, machine.cpus), machine.kernels(), machine.users)
-
-
-def _carried_out(
-    plan: Plan, machine: Machine, where: Path, options: Options, resume: Path | None
-) -> ExitCode:
-    """Carry a plan out, and say how a command that was stopped goes on."""
-    if find_instrument(plan.experiment.instrument).side_by_side:
-        start_reader()  # what was measured is read as soon as the last guest has ended
-    code = _carry_out(plan, machine, where, options)
-    if code is ExitCode.INTERRUPTED:
-        # What repeats is in the store; all else is only in its run directory.
-        stored = find_instrument(plan.experiment.instrument).reusable
-        into = resume or (None if stored or options.run_dir else where)
-        command = "the same command" + (f" with --run-dir {into}" if into else "")
-        SCREEN.say(f"stopped; what was measured is kept, and {command} resumes it")
-    return code
 
 
 def machine_for(options: Options, experiments: Sequence[Experiment]) -> Machine:
@@ -237,7 +230,6 @@ def _plan(
     *,
     build: bool,
 ) -> Plan:
-
     plans = []
     for item, offer in (
         part for whole in experiments for part in split_workloads(whole, benchmarks)
@@ -429,7 +421,6 @@ def check_shown(options: Options, shown: object, word: str = "RUN") -> None:
 
 
 def _plugins(tasks: Iterable[str]) -> set[str]:
-
     return {plugin for task in tasks if (plugin := find_task(task).plugin)}
 
 
