@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lsmeter.catalogue.studies import Published
     from lsmeter.measure.results.directory import RunData
     from lsmeter.questions.time.calibration import Calibration
-    from lsmeter.tables.render import Files, Options
+    from lsmeter.tables.render import Files
 
 HTML_FILE = "report.html"
 _NEEDS_DIRECTORY = "name a directory for them: -o DIRECTORY, or -o NAME.svg for NAME-1.svg, ..."
@@ -55,23 +55,17 @@ def show(document: Document | Callable[[Detail], Document], *, everything: bool 
     A function makes the document for the room that the format has; text has more than what comes
     first where everything is wanted.
     """
-    from lsmeter.tables.render import find_format, rendered
+    from lsmeter.tables.render import Options, find_format, rendered
 
     if not isinstance(document, Document):
         detail = find_format(SCREEN.form).detail
         document = document(Detail.TERMINAL if everything and detail is Detail.SHORT else detail)
-    found = rendered(document, SCREEN.form, _screen_options())
+    colour = SCREEN.colour and SCREEN.output is None
+    found = rendered(document, SCREEN.form, Options(width=SCREEN.out.width, colour=colour))
     if isinstance(found, str):
         deliver(found)
     else:
         deliver_files(found)
-
-
-def _screen_options() -> Options:
-    """Return the width that text has, and whether it is coloured."""
-    from lsmeter.tables.render import Options
-
-    return Options(width=SCREEN.out.width, colour=SCREEN.colour and SCREEN.output is None)
 
 
 def listed(
@@ -157,11 +151,9 @@ def calibration_for(named: str | None, *runs: RunData) -> Calibration | None:
 
 def studies_of(names: list[str] | None) -> list[Published]:
     """Return the studies that were named; UsageError for one that is not known or damaged."""
-    if not names:
-        return []
     from lsmeter.catalogue.studies import find_published
 
-    return [find_published(name) for name in names]
+    return [find_published(name) for name in names or ()]
 
 
 def the_latest() -> Path:

@@ -11,7 +11,6 @@ import csv
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -23,7 +22,6 @@ from lsmeter.core.toml_file import checked, read_toml
 
 SUFFIX = ".toml"
 HOME = Path(__file__).parent
-_WHERE = "--beside"
 _HINT = "every key: lsmeter help published"
 _BENCHMARK = re.compile(r"([a-z][a-z0-9-]{0,49}): ([ -~]{1,100})")
 
@@ -136,11 +134,11 @@ def published_names() -> tuple[str, ...]:
 
 def printed_rows(name: str) -> tuple[dict[str, str], ...]:
     """Read a table of a study as CSV; its first lines, which begin with #, name the source."""
-    text = resources.files("lsmeter.catalogue.studies").joinpath(name).read_text("utf-8")
+    text = HOME.joinpath(name).read_text("utf-8")
     return tuple(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
 
 
-def find_published(word: str, where: str = _WHERE) -> Published:
+def find_published(word: str, where: str = "--beside") -> Published:
     """Return a study by its name, or what a user's file has; UsageError says what is wrong.
 
     where: which option, or which key of a file, names it.
@@ -156,10 +154,9 @@ def _read(path: Path, where: str) -> Published:
     data = read_toml(path, "printed values", hint=_HINT, where=where, missing="no such file")
     named = f"{where}: {path}"
     found = checked(_File, data, where=named, hint=_HINT)
-    wrong = partial(UsageError, hint=_HINT)
     for number, row in enumerate(found.rows, 1):
         if said := next(_off(row, found), ""):
-            raise wrong(f"{named}: rows.{number} ({row.name}): {said}")
+            raise UsageError(f"{named}: rows.{number} ({row.name}): {said}", hint=_HINT)
     rows = tuple(_row(item) for item in found.rows)
     top = {key: value for key, value in found if key != "rows"}
     return Published(name=path.name.removesuffix(SUFFIX), **{**top, "rows": rows})
