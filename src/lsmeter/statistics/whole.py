@@ -41,15 +41,14 @@ _Rounds = tuple[Sequence[Round], list[Round], list[Round]]  # all, whole ones, s
 class CycleCost:
     """What one cycle costs in one boot, in instructions.
 
-    value is in_line + deferred; error is its standard error, with so many degrees of freedom.
-    windows are the in-line costs, without ticks, of windows of so many operations each. plain:
-    they leave nothing to be done.
+    deferred is the part of value that is done later, error the standard error of value, with so
+    many degrees of freedom. windows are the in-line costs, without ticks, of windows of so many
+    operations each. plain: they leave nothing to be done.
     """
 
     value: float
     error: float
     freedom: float
-    in_line: float
     deferred: float
     deferred_error: float
     plain: bool
@@ -138,7 +137,6 @@ def _costs(group: Sequence[_Rounds]) -> Iterator[CycleCost]:
             value=line.mean + deferred / apart,
             error=math.hypot(line.error, error / apart),
             freedom=line.freedom,
-            in_line=line.mean,
             deferred=deferred / apart,
             deferred_error=error / apart,
             plain=len(full[0].taken) <= PLAIN_TICKS,

@@ -61,7 +61,7 @@ _MOST_COSTS = 100_000  # that a process which makes summaries remembers
 # Objects made until those of them that hold each other are looked for. A run of many boots has
 # millions, which live as long as the command, and were looked through after each 700.
 _ALLOCATIONS = 1_000_000
-_FLOATS = ("value", "error", "freedom", "in_line", "deferred", "deferred_error")
+_FLOATS = ("value", "error", "freedom", "deferred", "deferred_error")
 _COST = attrgetter(*_FLOATS)
 _FLOAT_BYTES, _DIGEST_BYTES = 8, 32
 _WIDE, _THIN = np.dtype("<i8"), np.dtype("<i4")
