@@ -6,15 +6,17 @@ Values are stored as whole numbers, with how many of their digits stand after th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
-from lsmeter.core.model import Better, Boot
-from lsmeter.core.model.conclusion import Compared, Verdict
+from lsmeter.core.model import Boot
+from lsmeter.core.model.conclusion import Verdict
 from lsmeter.measure.instruments import Instrument, timed
-from lsmeter.statistics.blocks import LEVEL, Block, Interval
+from lsmeter.statistics.blocks import Block
 from lsmeter.statistics.estimate import BootReadings
 
+T = TypeVar("T")
 NAME = "imported"
 DECIMALS = "imported.decimals."  # a fact, with a benchmark's id: digits after the point
 _MOST_DECIMALS = 15
@@ -32,26 +34,13 @@ def blocks(boot: Boot, found: Mapping[str, BootReadings]) -> dict[str, Block]:
     return result
 
 
-def compare(
-    baseline: Sequence[Block],
-    tested: Sequence[Block],
-    margin: float,
-    better: Better = Better.LOWER,
-    *,
-    level: float = LEVEL,
-    **_of_measured: object,
-) -> Compared:
-    """Compare two sides as times are compared; nothing says that files were made side by side."""
-    return timed.compare(baseline, tested, margin, better, together=False, level=level)
+def _unpair(work: Callable[..., T]) -> Callable[..., T]:
+    """Have files dealt with as times are; nothing says that they were made side by side."""
 
+    def unpaired(*sides: object, **words: object) -> T:
+        return work(*sides, **{**words, "together": False})
 
-def index(
-    sides: Sequence[tuple[Sequence[Block], Sequence[Block]]],
-    better: Sequence[Better],
-    **_of_measured: object,
-) -> tuple[Interval, Interval]:
-    """Return the same as of times; files of one number were not made side by side."""
-    return timed.index(sides, better, together=False)
+    return unpaired
 
 
 _WORDS = timed.INSTRUMENT.words
@@ -78,9 +67,9 @@ INSTRUMENT: Instrument = replace(
             "would take",
         },
     ),
-    compare=compare,
+    compare=_unpair(timed.compare),
     read=blocks,
-    index=index,
+    index=_unpair(timed.index),
     again=False,
     witnessed=False,
     ticks=False,
