@@ -140,7 +140,7 @@ async def _work(queue: list[PlannedBoot], machine: Machine, desk: _Desk) -> None
         async with desk.room:
             pass
         block = _take_block(queue, machine)
-        if missing := _missing(block, desk.run, desk.settings, desk.observer):
+        if missing := _missing(block, desk):
             await _make_block(block, missing, machine, desk)
 
 
@@ -174,44 +174,40 @@ def _take_block(queue: list[PlannedBoot], machine: Machine) -> list[PlannedBoot]
     return [first, *others]
 
 
-def _missing(
-    block: Sequence[PlannedBoot], run: Path, settings: Settings, observer: Observer
-) -> list[PlannedBoot]:
+def _missing(block: Sequence[PlannedBoot], desk: _Desk) -> list[PlannedBoot]:
     """Return what has to be made of those that take turns, or of a single boot.
 
     Where one of several never came to its end, all of them are made again: turns were broken off.
     """
-    ended = [is_kept(run, item) for item in block] if settings.kept else []
+    ended = [is_kept(desk.run, item) for item in block] if desk.settings.kept else []
     if any(ended) and not all(ended):
         return list(block)
-    return [item for item in block if not _reused(item, run, settings, observer)]
+    return [item for item in block if not _reused(item, desk)]
 
 
-def _reused(planned: PlannedBoot, run: Path, settings: Settings, observer: Observer) -> bool:
+def _reused(planned: PlannedBoot, desk: _Desk) -> bool:
     """Take a boot from the store, or from what the run directory has; False where it cannot be."""
-    if not settings.fresh and (stored := _read_whole(stored_path(planned), planned, observer)):
-        copy_boot(stored_path(planned), stored.files, run, planned.id)
-        observer.ended(planned, stored.boot, reused=True)
-        return True
-    if settings.kept and (found := _read_whole(boot_folder(run, planned.id), planned, observer)):
-        observer.ended(planned, found.boot, reused=True)
-        return True
-    return False
+    store = stored_path(planned)
+    found = None if desk.settings.fresh else _read_whole(store, planned, desk.observer)
+    if found:
+        copy_boot(store, found.files, desk.run, planned.id)
+    elif desk.settings.kept:
+        found = _read_whole(boot_folder(desk.run, planned.id), planned, desk.observer)
+    if found:
+        desk.observer.ended(planned, found.boot, reused=True)
+    return found is not None
 
 
 async def _make(planned: PlannedBoot, machine: Machine, desk: _Desk) -> None:
     """Make one boot, and have it stored."""
     desk.observer.started(planned)
-    limits = desk.settings.limits
-    silence_s = max(limits.silence_s, find_task(planned.cell.task.name).silence_s)
-    limits = replace(limits, silence_s=silence_s)
-    capture = await _attempt(planned, machine, limits, desk.observer)
+    capture = await _attempt(planned, machine, desk)
     for _ in range(_AGAIN):
         if capture.ending is not Ending.LOST or not isinstance(machine, ComesBack):
             break
         if not await machine.wait_for_host(planned):
             break
-        capture = await _attempt(planned, machine, limits, desk.observer)
+        capture = await _attempt(planned, machine, desk)
     await desk.keep(planned, machine, capture)
 
 
@@ -240,10 +236,10 @@ def _store(
     return boot
 
 
-async def _attempt(
-    planned: PlannedBoot, machine: Machine, limits: Limits, observer: Observer
-) -> Capture:
+async def _attempt(planned: PlannedBoot, machine: Machine, desk: _Desk) -> Capture:
     """Make one boot, once."""
+    limits = desk.settings.limits
+    silence_s = max(limits.silence_s, find_task(planned.cell.task.name).silence_s)
     reader: SessionReader | None = None
 
     def on_results(data: bytes) -> int | Ending:
@@ -253,10 +249,10 @@ async def _attempt(
         known = reader.finished
         reader.feed(data)
         if reader.finished > known:
-            observer.advanced(planned, reader.finished)
+            desk.observer.advanced(planned, reader.finished)
         return Ending.REFUSED if reader.over else reader.finished
 
-    return await machine.run(planned, limits, on_results)
+    return await machine.run(planned, replace(limits, silence_s=silence_s), on_results)
 
 
 def stored_path(planned: PlannedBoot) -> Path:
