@@ -22,6 +22,7 @@ from lsmeter.measure.results.boots import (
     OUTPUT_SUFFIX,
     read_boot,
     read_output,
+    with_readings,
     write_boot,
     write_foreign,
 )
@@ -111,17 +112,10 @@ class _Names:
 
     def boot(self, boot: Boot) -> Boot:
         """Return a boot; its readings and its windows are numbers."""
-        light = (
-            replace(item, values=(), whole=item.whole and replace(item.whole, rounds=()))
-            for item in boot.samples
-        )
-        hidden = self.model(Boot, replace(boot, samples=tuple(light)))
+        light = tuple(with_readings(item, (), ()) for item in boot.samples)
+        hidden = self.model(Boot, replace(boot, samples=light))
         samples = (
-            replace(
-                item,
-                values=own.values,
-                whole=item.whole and own.whole and replace(item.whole, rounds=own.whole.rounds),
-            )
+            with_readings(item, own.values, own.whole.rounds if own.whole else ())
             for item, own in zip(hidden.samples, boot.samples, strict=True)
         )
         return replace(hidden, samples=tuple(samples))
