@@ -33,14 +33,13 @@ def archive(files: Mapping[str, bytes]) -> bytes:
 
     Those in a directory are executable: some are programs.
     """
-    members: dict[PurePosixPath, tuple[int, bytes]] = {}
+    members: dict[str, Entry] = {}
     for path, data in files.items():
         name = PurePosixPath(path.lstrip("/"))
-        members |= dict.fromkeys(name.parents[-2::-1], (_DIRECTORY, b""))
-        members[name] = (stat.S_IFREG | (0o755 if len(name.parts) > 1 else 0o644), data)
-    numbered = enumerate(members.items(), 1)
-    written = (_member(number, str(name), *member) for number, (name, member) in numbered)
-    return b"".join((*written, _member(0, _TRAILER, 0)))
+        members |= {str(above): Entry(_DIRECTORY) for above in name.parents[-2::-1]}
+        mode = stat.S_IFREG | (0o755 if len(name.parts) > 1 else 0o644)
+        members[str(name)] = Entry(mode, data)
+    return tree_archive(members)
 
 
 def tree_archive(members: Mapping[str, Entry]) -> bytes:
