@@ -21,7 +21,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from itertools import accumulate, chain, islice
+from itertools import chain, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,24 +62,19 @@ _MOST_COSTS = 100_000  # that a process which makes summaries remembers
 # millions, which live as long as the command, and were looked through after each 700.
 _ALLOCATIONS = 1_000_000
 _FLOATS = ("value", "error", "freedom", "deferred", "deferred_error")
-_COST = attrgetter(*_FLOATS)
-_FLOAT_BYTES, _DIGEST_BYTES = 8, 32
+_COST = attrgetter(*_FLOATS, "plain")
+_DIGEST_BYTES = 32
 _WIDE, _THIN = np.dtype("<i8"), np.dtype("<i4")
 Job = tuple[Path, BootId]
-_Windows = Callable[[int], Callable[[], Sequence[Round]]]  # what reads those of a benchmark
+_SEEN: dict[bytes, bytes] = {}  # what this process knows of costs, by the digests of their windows
 
 
-@dataclass(frozen=True)
-class _Shape:
-    """How the arrays of one benchmark are cut out of those of all, and what is not in them.
+class _Shape(NamedTuple):
+    """How many windows one benchmark has, and how many bytes: what a cycle costs, its readings."""
 
-    known: it is known what a cycle costs; plain is of that.
-    """
-
-    readings: int
-    windows: int = 0
-    known: bool = False
-    plain: bool = False
+    windows: int
+    cost_bytes: int
+    readings_bytes: int
 
 
 @dataclass(frozen=True)
@@ -99,11 +94,27 @@ def _head() -> TypeAdapter[_Head]:
     return TypeAdapter(_Head)
 
 
-class _Held(NamedTuple):
-    """What boots that were restored have in common."""
+class _Held:
+    """What boots that were restored have in common, each once."""
 
-    columns: dict[tuple[int, bytes], Column]
-    windows: dict[tuple[bytes, bool], Windows]
+    def __init__(self) -> None:
+        self._columns: dict[tuple[int, bytes], Column] = {}
+        self._windows: dict[tuple[bytes, bool], Windows] = {}
+
+    def column(self, readings: bytes, kind: np.dtype[np.signedinteger[Any]]) -> Column:
+        key = kind.itemsize, readings
+        if key not in self._columns:
+            self._columns[key] = Column(np.frombuffer(readings, kind))
+        return self._columns[key]
+
+    def windows(
+        self, digest: bytes, cost: bytes, count: int, read: Callable[[], Sequence[Round]]
+    ) -> Windows:
+        key = digest, bool(cost)
+        if key not in self._windows:
+            known = _unpacked_cost(cost) if cost else None
+            self._windows[key] = Windows(known, digest, count, read)
+        return self._windows[key]
 
 
 @dataclass(frozen=True)
@@ -173,7 +184,7 @@ def read_many(
     known |= _load(whole, head, {*keys} - known.keys()) if of else {}
     before = frozenset(known)
     lacking = [job for job, key in zip(jobs, keys, strict=True) if key not in before]
-    made, held = _summaries(reader, lacking), _Held({}, {})
+    made, held = _summaries(reader, lacking), _Held()
     kept: dict[bytes, bytes] | None = {} if lacking or before - set(keys) else None
     spoilt = False
     for job, key in zip(jobs, keys, strict=True):
@@ -268,53 +279,33 @@ def _save(home: Path, head: bytes, kept: dict[bytes, bytes]) -> None:
     write_atomic(home, b"".join((head, *parts)))
 
 
-class _Packed(NamedTuple):
-    """What a cycle costs: of _FLOATS, of each window, and how many operations each had."""
-
-    numbers: bytes
-    plain: bool
+def _packed_cost(cost: CycleCost) -> bytes:
+    return array("d", (*_COST(cost), *cost.windows, *cost.operations)).tobytes()
 
 
-def _packed(cost: CycleCost) -> _Packed:
-    numbers = array("d", (*_COST(cost), *cost.windows, *cost.operations))
-    return _Packed(numbers.tobytes(), cost.plain)
-
-
-def _cut_cost(numbers: bytes, shape: _Shape) -> CycleCost:
-    found = array("d", numbers)
-    named = dict(zip(_FLOATS, found, strict=False))
-    windows = found[len(_FLOATS) : len(_FLOATS) + shape.windows]
-    operations = tuple(map(int, found[len(_FLOATS) + shape.windows :]))
+def _unpacked_cost(data: bytes) -> CycleCost:
+    found = array("d", data)
+    named, first = dict(zip(_FLOATS, found, strict=False)), len(_FLOATS) + 1
+    half = (first + len(found)) // 2
+    operations = tuple(map(int, found[half:]))
     return CycleCost(
         **named,
-        plain=shape.plain,
+        plain=bool(found[first - 1]),
         cycles=sum(operations),
-        windows=windows,
+        windows=found[first:half],
         operations=operations,
     )
 
 
-def _size_bytes(shape: _Shape) -> int:
-    """Return how long the numbers of a cost are."""
-    return _FLOAT_BYTES * (len(_FLOATS) + 2 * shape.windows) if shape.known else 0
-
-
-@cache
-def _costs_seen() -> dict[bytes, _Packed]:
-    """Return what this process knows of costs, by the digests of their windows."""
-    return {}
-
-
-def _costs(samples: Sequence[Samples], digests: Sequence[bytes]) -> Iterator[_Packed | None]:
+def _costs(samples: Sequence[Samples], digests: Sequence[bytes]) -> Iterator[bytes]:
     """Yield what a cycle of each costs; of windows that were seen before it is known."""
-    known = _costs_seen()
-    if len(known) > _MOST_COSTS:
-        known.clear()
+    if len(_SEEN) > _MOST_COSTS:
+        _SEEN.clear()
     ok = (item.whole is not None and item.whole.status is BenchmarkStatus.OK for item in samples)
-    new = [None if own in known else item.whole for item, own in zip(samples, digests, strict=True)]
+    new = [None if own in _SEEN else item.whole for item, own in zip(samples, digests, strict=True)]
     found = zip(digests, cycle_costs(new), strict=True)
-    known |= {own: _packed(cost) for own, cost in found if cost}
-    return (known.get(own) if good else None for own, good in zip(digests, ok, strict=True))
+    _SEEN.update({own: _packed_cost(cost) for own, cost in found if cost})
+    return (_SEEN.get(own, b"") if good else b"" for own, good in zip(digests, ok, strict=True))
 
 
 def _encode_each(reads: Sequence[ReadBoot]) -> Iterator[bytes]:
@@ -325,23 +316,33 @@ def _encode_each(reads: Sequence[ReadBoot]) -> Iterator[bytes]:
         yield _encode(read, own, islice(costs, len(own)))
 
 
-def _encode(read: ReadBoot, digests: Sequence[bytes], costs: Iterable[_Packed | None]) -> bytes:
-    samples = read.boot.samples
-    numbers: list[bytes] = []
-    shapes = []
-    for item, cost in zip(samples, costs, strict=True):
-        windows = len(item.whole.rounds) if item.whole else 0
-        packed, plain = cost or (b"", False)
-        shapes.append(_Shape(len(item.values), windows, bool(packed), plain))
-        numbers.append(packed)
+def _encode(read: ReadBoot, digests: Iterable[bytes], costs: Iterable[bytes]) -> bytes:
+    samples, costs = read.boot.samples, [*costs]
+    values = [as_array(item.values) for item in samples]
+    narrow = bool(max((each.max(initial=0) for each in values), default=0) < _NARROW)
+    readings = [each.astype(_THIN if narrow else _WIDE).tobytes() for each in values]
+    shapes = tuple(
+        _Shape(len(item.whole.rounds) if item.whole else 0, len(cost), len(own))
+        for item, cost, own in zip(samples, costs, readings, strict=True)
+    )
     boot = replace(read.boot, samples=tuple(with_readings(item, (), ()) for item in samples))
-    values = np.concatenate([np.empty(0, _WIDE), *(as_array(item.values) for item in samples)])
-    narrow = bool(values.max(initial=0) < _NARROW)
-    head = _head().dump_json(_Head(replace(read, boot=boot), tuple(shapes), narrow))
+    head = _head().dump_json(_Head(replace(read, boot=boot), shapes, narrow))
     size = len(head).to_bytes(_SIZE_BYTES, "little")
-    readings = values.astype(_THIN if narrow else _WIDE).tobytes()
-    body = b"".join((size, head, *digests, *numbers, readings))
+    parts = chain.from_iterable(zip(digests, costs, readings, strict=True))
+    body = b"".join((size, head, *parts))
     return zstandard.ZstdCompressor(write_checksum=True).compress(body)
+
+
+def _cut(
+    body: bytes, at: int, shapes: Iterable[_Shape]
+) -> Iterator[tuple[_Shape, bytes, bytes, bytes]]:
+    """Yield of each benchmark its shape, the digest of its windows, its cost and its readings."""
+    for shape in shapes:
+        costs = at + _DIGEST_BYTES * bool(shape.windows)
+        readings = costs + shape.cost_bytes
+        end = readings + shape.readings_bytes
+        yield shape, body[at:costs], body[costs:readings], body[readings:end]
+        at = end
 
 
 def _restored(data: bytes, job: Job, reader: Reader, held: _Held, *, check: bool) -> ReadBoot:
@@ -357,50 +358,13 @@ def _restored(data: bytes, job: Job, reader: Reader, held: _Held, *, check: bool
         raise ValueError from error
     if check:
         check_document(job[0] / BOOT_FILE)
-        for name, digest in head.read.files.items():
-            read_plain(job[0] / name, digest)
-    cut = _Cut(head, body, at, held, partial(partial, reader.windows, job))
-    boot = head.read.boot
-    samples = tuple(map(cut.sample, boot.samples, head.shapes))
-    return replace(head.read, boot=replace(boot, samples=samples))
-
-
-class _Cut:
-    """Cuts the arrays of a summary into those of its benchmarks, one after the other."""
-
-    def __init__(self, head: _Head, body: bytes, at: int, held: _Held, windows: _Windows) -> None:
-        digests = sum(_DIGEST_BYTES for item in head.shapes if item.windows)
-        numbers = sum(map(_size_bytes, head.shapes))
-        ends = list(accumulate((at, digests, numbers)))
-        self._digests, self._numbers = body[ends[0] : ends[1]], body[ends[1] : ends[2]]
-        self._readings = body[ends[2] :]
-        self._kind: np.dtype[np.signedinteger[Any]] = _THIN if head.narrow else _WIDE
-        self._held, self._windows = held, windows
-        self._at = self._number = self._digest = self._place = 0
-
-    def sample(self, item: Samples, shape: _Shape) -> Samples:
-        values = self._column(shape) if shape.readings else ()
-        rounds = self._rounds(shape) if item.whole and shape.windows else ()
-        self._place += 1
-        return with_readings(item, values, rounds)
-
-    def _column(self, shape: _Shape) -> Column:
-        begin = self._at
-        self._at += shape.readings * self._kind.itemsize
-        key = self._kind.itemsize, self._readings[begin : self._at]
-        if key not in self._held.columns:
-            self._held.columns[key] = Column(np.frombuffer(key[1], self._kind))
-        return self._held.columns[key]
-
-    def _rounds(self, shape: _Shape) -> Windows:
-        digest = self._digests[self._digest : self._digest + _DIGEST_BYTES]
-        self._digest += _DIGEST_BYTES
-        begin = self._number
-        self._number += _size_bytes(shape)
-        key = digest, shape.known
-        if key not in self._held.windows:
-            numbers = self._numbers[begin : self._number]
-            cost = _cut_cost(numbers, shape) if shape.known else None
-            read = self._windows(self._place)
-            self._held.windows[key] = Windows(cost, digest, shape.windows, read)
-        return self._held.windows[key]
+        for name, written in head.read.files.items():
+            read_plain(job[0] / name, written)
+    kind, boot, samples = _THIN if head.narrow else _WIDE, head.read.boot, []
+    parts = zip(boot.samples, _cut(body, at, head.shapes), strict=True)
+    for place, (item, (shape, digest, cost, readings)) in enumerate(parts):
+        values = held.column(readings, kind) if readings else ()
+        read = partial(reader.windows, job, place)
+        rounds = held.windows(digest, cost, shape.windows, read) if item.whole and digest else ()
+        samples.append(with_readings(item, values, rounds))
+    return replace(head.read, boot=replace(boot, samples=tuple(samples)))
