@@ -111,3 +111,27 @@ def test_nobody_measures_with_the_instrument(in_process: InProcess) -> None:
     done = in_process("run", "--instrument", "imported", "--dry-run")
     assert done.code == 2
     assert "Traceback" not in done.err
+
+
+def test_a_benchmark_in_another_unit_is_not_added(in_process: InProcess) -> None:
+    text = (DATA / "unixbench-1").read_text()
+    (in_process.home / "a").write_text(text)
+    (in_process.home / "b").write_text(text.replace(" MWIPS", " WIPS"))
+    assert in_process("import", "unixbench", "a", "-s", "off", "--run-dir", "r").code == 0
+    done = in_process("import", "unixbench", "b", "-s", "on", "--run-dir", "r")
+    assert (done.code, done.out) == (2, "")
+    assert "one file has it in WIPS, another in MWIPS" in " ".join(done.err.split())
+    assert len(list((in_process.home / "r" / "boots").iterdir())) == 1
+
+
+def test_a_damaged_boot_is_told_once_after_another_import(in_process: InProcess) -> None:
+    (a, b) = files(in_process.home, "unixbench-1", (1.0, 1.1), "off")
+    assert in_process("import", "unixbench", a, "-s", "off", "--run-dir", "r").code == 0
+    (boot,) = (in_process.home / "r" / "boots").iterdir()
+    whole = (boot / "samples.parquet").read_bytes()
+    (boot / "samples.parquet").write_bytes(b"x")
+    assert in_process("import", "unixbench", b, "-s", "on", "--run-dir", "r").code == 0
+    problems = json.loads(in_process("report", "r", "-f", "json").out)["problems"]
+    assert sum("damaged, and no result" in item["title"] for item in problems) == 1
+    (boot / "samples.parquet").write_bytes(whole)
+    assert json.loads(in_process("report", "r", "-f", "json").out)["problems"] == []

@@ -26,7 +26,13 @@ from lsmeter.core.model import (
 from lsmeter.core.storage import reading
 from lsmeter.measure.instruments.imported import DECIMALS, NAME
 from lsmeter.measure.results.boots import write_foreign
-from lsmeter.measure.results.directory import MANIFEST_FILE, boot_folder, read_run, write_manifest
+from lsmeter.measure.results.directory import (
+    MANIFEST_FILE,
+    boot_folder,
+    read_manifest,
+    read_run,
+    write_manifest,
+)
 from lsmeter.measure.results.documents import digest_of
 from lsmeter.measure.results.manifest import Circumstances, Manifest, ManifestCell
 from lsmeter.questions.importing import MOST_READINGS, ForeignError, Format, Parsed, Reading
@@ -119,7 +125,7 @@ def _read_imported(home: Path, form: Format) -> Manifest | None:
     """Return the manifest of a run that files can be added to, None for a new one."""
     if not (home / MANIFEST_FILE).exists():
         return None
-    found = read_run(home).manifest
+    found = read_manifest(home)
     if found.instrument != NAME or dict(found.tools).keys() != {form.name}:
         what = f"results of {', '.join(dict(found.tools))}" if found.instrument == NAME else ""
         raise UsageError(
@@ -191,7 +197,8 @@ def _manifest(
     parsed = [source.parsed for source in sources]
     kernels = {cell.place.kernel: described(cell.place.kernel, form.name, "") for cell in cells}
     kernels = {name: replace(item, name=name) for name, item in kernels.items()}
-    benchmarks = _benchmarks(item.benchmark for one in parsed for item in one.readings)
+    new = [item.benchmark for one in parsed for item in one.readings]
+    benchmarks = _benchmarks((*new, *(known.benchmarks if known else ())))
     own = Setup(setup, f"{setup}, {_NOTE}", None, over="", layer=None, note=_NOTE)
     if known is None:
         return Manifest(
@@ -217,7 +224,7 @@ def _manifest(
         kernels=tuple({**{item.name: item for item in known.kernels}, **kernels}.values()),
         setups=tuple({setup: own, **{item.name: item for item in known.setups}}.values()),
         cells=tuple(joined.values()),
-        benchmarks=tuple({**benchmarks, **_benchmarks(known.benchmarks)}.values()),
+        benchmarks=tuple(benchmarks.values()),
     )
 
 
