@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -44,6 +44,7 @@ _MOST_TOLD, _TOLD_CHARS = 8, 200  # of what is left out
 UNKNOWN = "unknown"
 DIGEST = "imported.sha256"  # a fact: of the file that a boot was read from
 _NOTE = "as the user says: lsmeter did not see it"
+_SAMPLING = Sampling(samples=1, warmup=0, whole_ppm=0)
 
 
 @dataclass(frozen=True)
@@ -84,26 +85,37 @@ def read_source(path: Path, form: Format, system: str) -> Source:
 
 def add(
     home: Path, form: Format, setup: str, sources: Sequence[Source], made: Circumstances
-) -> Manifest:
+) -> None:
     """Write files as boots of a setup, into a new run or one that was imported before."""
-    known = _read_imported(home, form)
+    known = _read_imported(home, form) or _new_manifest(form, setup, sources[0].parsed, made)
     boots: list[tuple[Boot, bytes]] = []
-    cells: dict[str, ManifestCell] = {}
+    cells = {cell.hash: cell for cell in known.cells}
+    kernels = {item.name: item for item in known.kernels}
     count: dict[str, int] = {}
-    for boot in known.boots if known else ():
+    for boot in known.boots:
         count[boot.cell_hash] = max(count.get(boot.cell_hash, 0), boot.index + 1)
     for source in sources:
         cell = _cell(form, setup, source)
-        cells[cell.hash] = _merged(cells.get(cell.hash), cell)
+        first = cells.get(cell.hash, cell)
+        asked = dict.fromkeys((*first.benchmarks, *cell.benchmarks))
+        cells[cell.hash] = replace(first, benchmarks=tuple(asked))
+        name = cell.place.kernel
+        kernels[name] = replace(described(name, form.name, ""), name=name)
         index = count[cell.hash] = count.get(cell.hash, 0) + 1
         boots.append((_boot(cell, index - 1, form, source), source.data))
-    manifest = _manifest(known, form, setup, sources, tuple(cells.values()), made)
-    named = [BootId(boot.cell_hash, boot.index, boot.seed) for boot, _ in boots]
-    manifest = replace(manifest, boots=(*manifest.boots, *named))
+    own = Setup(setup, f"{setup}, {_NOTE}", None, over="", layer=None, note=_NOTE)
+    read = (item.benchmark for source in sources for item in source.parsed.readings)
+    manifest = replace(
+        known,
+        boots=(*known.boots, *(BootId(boot.cell_hash, boot.index, boot.seed) for boot, _ in boots)),
+        kernels=tuple(kernels.values()),
+        setups=tuple({setup: own, **{item.name: item for item in known.setups}}.values()),
+        cells=tuple(cells.values()),
+        benchmarks=_benchmarks((*read, *known.benchmarks)),
+    )
     for boot, data in boots:
         write_foreign(boot_folder(home, boot), boot, data)
     write_manifest(home, manifest)
-    return manifest
 
 
 def check(home: Path | None, form: Format, sources: Sequence[Source]) -> None:
@@ -141,14 +153,7 @@ def _cell(form: Format, setup: str, source: Source) -> ManifestCell:
     place = Place(release, setup, form.name, UNKNOWN, UNKNOWN)
     benchmarks = tuple(item.benchmark.id for item in source.parsed.readings)
     key = hashlib.sha256(text.encode()).hexdigest()[:16]
-    sampling = Sampling(samples=1, warmup=0, whole_ppm=0)
-    return ManifestCell(key, place, (form.name,), sampling=sampling, benchmarks=benchmarks)
-
-
-def _merged(known: ManifestCell | None, cell: ManifestCell) -> ManifestCell:
-    if known is None:
-        return cell
-    return replace(known, benchmarks=tuple(dict.fromkeys((*known.benchmarks, *cell.benchmarks))))
+    return ManifestCell(key, place, (form.name,), sampling=_SAMPLING, benchmarks=benchmarks)
 
 
 def _boot(cell: ManifestCell, index: int, form: Format, source: Source) -> Boot:
@@ -185,51 +190,28 @@ def _stored(item: Reading) -> tuple[str, int, tuple[int, ...]]:
     return item.benchmark.id, decimals, whole
 
 
-def _manifest(
-    known: Manifest | None,
-    form: Format,
-    setup: str,
-    sources: Sequence[Source],
-    cells: Sequence[ManifestCell],
-    made: Circumstances,
-) -> Manifest:
-    """Return the manifest of all that is known and what is added; its boots are still the old."""
-    parsed = [source.parsed for source in sources]
-    kernels = {cell.place.kernel: described(cell.place.kernel, form.name, "") for cell in cells}
-    kernels = {name: replace(item, name=name) for name, item in kernels.items()}
-    new = [item.benchmark for one in parsed for item in one.readings]
-    benchmarks = _benchmarks((*new, *(known.benchmarks if known else ())))
-    own = Setup(setup, f"{setup}, {_NOTE}", None, over="", layer=None, note=_NOTE)
-    if known is None:
-        return Manifest(
-            **{**vars(made), "tools": ((form.name, parsed[0].version),), "host": ()},
-            title=f"Results of {form.name}",
-            question="",
-            instrument=NAME,
-            baseline_setup=setup,
-            margin=0.01,
-            boots=(),
-            sampling=Sampling(samples=1, warmup=0, whole_ppm=0),
-            conditions=Conditions(memory_mib=0),  # of no guest: nobody knows them
-            kernels=tuple(kernels.values()),
-            setups=(own,),
-            cells=tuple(cells),
-            benchmarks=tuple(benchmarks.values()),
-            problems=(),
-        )
-    old = {cell.hash: cell for cell in known.cells}
-    joined = {**old, **{cell.hash: _merged(old.get(cell.hash), cell) for cell in cells}}
-    return replace(
-        known,
-        kernels=tuple({**{item.name: item for item in known.kernels}, **kernels}.values()),
-        setups=tuple({setup: own, **{item.name: item for item in known.setups}}.values()),
-        cells=tuple(joined.values()),
-        benchmarks=tuple(benchmarks.values()),
+def _new_manifest(form: Format, setup: str, first: Parsed, made: Circumstances) -> Manifest:
+    """Return the manifest of a run without boots, whose first files are of a setup."""
+    return Manifest(
+        **{**vars(made), "tools": ((form.name, first.version),)},
+        title=f"Results of {form.name}",
+        question="",
+        instrument=NAME,
+        baseline_setup=setup,
+        margin=0.01,
+        boots=(),
+        sampling=_SAMPLING,
+        conditions=Conditions(memory_mib=0),  # of no guest: nobody knows them
+        kernels=(),
+        setups=(),
+        cells=(),
+        benchmarks=(),
+        problems=(),
     )
 
 
-def _benchmarks(found: Iterable[Benchmark]) -> Mapping[str, Benchmark]:
-    """Return benchmarks by id; UsageError where one name has two units."""
+def _benchmarks(found: Iterable[Benchmark]) -> tuple[Benchmark, ...]:
+    """Return benchmarks, each once; UsageError where one name has two units."""
     known: dict[str, Benchmark] = {}
     for item in found:
         first = known.setdefault(item.id, item)
@@ -237,4 +219,4 @@ def _benchmarks(found: Iterable[Benchmark]) -> Mapping[str, Benchmark]:
             raise UsageError(
                 f"{item.id}: one file has it in {first.metric.unit}, another in {item.metric.unit}"
             )
-    return known
+    return tuple(known.values())
