@@ -4,30 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from lsmeter.core.model import Cell
 from lsmeter.core.printable import printable
 from lsmeter.measure.tasks import TaskKind
-from lsmeter.measure.tasks.workload import judge, workload_of
-
-_BATCH_MS = 300_000
-
-
-def request(cell: Cell) -> Mapping[str, Any]:
-    """Ask for a client for each benchmark, once the services answer; nothing is started."""
-    workload = workload_of(cell)
-    batches = {batch.benchmark: batch for batch in workload.batches}
-    return {
-        "ready": tuple(item.ready for item in workload.services),
-        "asks": tuple((item.name, *item.ask) for item in workload.denials),
-        "clients": tuple(
-            (name, str(batches[name].units), batches[name].account, *batches[name].client)
-            for name in cell.benchmarks
-        ),
-        "monitor_ms": cell.task.monitor_ms,
-        "benchmark_deadline_ms": _BATCH_MS,
-    }
+from lsmeter.measure.tasks.workload import BATCH_MS, ask_clients, judge, workload_of
 
 
 def verify(cell: Cell, facts: Mapping[str, str]) -> tuple[str, ...]:
@@ -42,9 +23,9 @@ def verify(cell: Cell, facts: Mapping[str, str]) -> tuple[str, ...]:
 TASK = TaskKind(
     "visit",
     "services that run already, under load from another host, timed",
-    request,
+    ask_clients,  # nothing is started
     costs=True,
-    silence_s=_BATCH_MS / 1000,
+    silence_s=BATCH_MS / 1000,
     verify=verify,
     judge=judge,
 )

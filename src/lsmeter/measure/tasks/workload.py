@@ -52,7 +52,7 @@ _FORMS: Mapping[Client, _Form] = {
 _PAIR = re.compile(r"([a-z][a-z0-9_]{0,30})=([0-9]{1,15}(?:\.[0-9]{1,9})?)")
 # Guest time until the first batch: the services start, and the first requests fill caches.
 _SILENCE_S = 300.0
-_BATCH_MS = 300_000  # of guest time
+BATCH_MS = 300_000  # of guest time
 # 4 ns an instruction: a tick comes every million, some ten requests, where a core of 3 GHz executes
 # twelve. A slower clock still makes the kernel's start, which waits for it, longer.
 _ICOUNT_SHIFT = 2
@@ -119,28 +119,35 @@ def once_titles(workload: Workload, setup: Setup) -> tuple[str, ...]:
     return (*steps, *(title for title, _ in prepared(workload, setup)), SERVICES)
 
 
+def ask_clients(cell: Cell, through: tuple[str, ...] = ()) -> Mapping[str, Any]:
+    """Ask for a client for each benchmark, once services answer; all is run through these words."""
+    workload = workload_of(cell)
+    batches = {batch.benchmark: batch for batch in workload.batches}
+    return {
+        "ready": tuple((*through, *item.ready) for item in workload.services),
+        "asks": tuple((item.name, *through, *item.ask) for item in workload.denials),
+        "clients": tuple(
+            (name, str(batches[name].units), batches[name].account, *through, *batches[name].client)
+            for name in cell.benchmarks
+        ),
+        "monitor_ms": cell.task.monitor_ms,
+        "benchmark_deadline_ms": BATCH_MS,
+    }
+
+
 def request(cell: Cell) -> Mapping[str, Any]:
     """Ask for the services of the cell's workload, its checks, and a client for each benchmark."""
     workload, setup = workload_of(cell), cell.setup
     form = _FORMS[workload.client]
     server = _within("server", _INITRC, setup)
-    client = (*_within(form.namespace, _USER, setup), *form.through)
-    batches = {batch.benchmark: batch for batch in workload.batches}
     return {
+        **ask_clients(cell, (*_within(form.namespace, _USER, setup), *form.through)),
         "prepare": tuple(words for _, words in prepared(workload, setup)),
         "services": tuple(
             (item.name, item.process, *server, *item.start) for item in workload.services
         ),
-        "ready": tuple((*client, *item.ready) for item in workload.services),
-        "asks": tuple((item.name, *client, *item.ask) for item in workload.denials),
-        "clients": tuple(
-            (name, str(batches[name].units), batches[name].account, *client, *batches[name].client)
-            for name in cell.benchmarks
-        ),
         "once": once_titles(workload, setup),
         "settle_ms": workload.settle_ms,
-        "monitor_ms": cell.task.monitor_ms,
-        "benchmark_deadline_ms": _BATCH_MS,
     }
 
 
