@@ -7,10 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from lsmeter.core.errors import UsageError
-from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, Cell, Problem, Samples
+from lsmeter.core.groups import grouped
+from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, Cell, Problem
 from lsmeter.measure.tasks import TaskKind
 
 LEAST = 3  # two points make a line, and no judgement of it
@@ -100,34 +102,26 @@ def sweeps(
     from lsmeter.statistics.estimate import mode
 
     waits, problems = _waits(boot)
-    by_id: dict[str, list[Samples]] = {benchmark.id: [] for benchmark in benchmarks}
-    lost: set[int] = set()
-    for samples in boot.samples:
-        if samples.delay_ns is None:
-            continue
-        if samples.delay_ns not in waits:
-            lost.add(samples.delay_ns)
-        elif samples.benchmark in by_id:
-            by_id[samples.benchmark].append(samples)
-    problems += [Problem(f"no wait was measured at a delay of {ns} ns") for ns in sorted(lost)]
-
-    def point(item: Samples) -> Point:
-        delay_ns = item.delay_ns or 0
-        return Point(delay_ns, waits[delay_ns], mode(Counter(item.values)) * ns_per_insn)
-
+    swept = [(item.delay_ns, item) for item in boot.samples if item.delay_ns is not None]
+    lost = sorted({ns for ns, _ in swept} - waits.keys())
+    problems += [Problem(f"no wait was measured at a delay of {ns} ns") for ns in lost]
+    by_id = grouped((item.benchmark, (ns, item)) for ns, item in swept if ns in waits)
     found: list[Sweep] = []
     unreached: dict[int, list[Benchmark]] = {}
     for benchmark in benchmarks:
-        reported = sorted(by_id[benchmark.id], key=lambda item: item.delay_ns or 0)
-        good = [item for item in reported if item.status is BenchmarkStatus.OK]
+        reported = sorted(by_id.get(benchmark.id, ()), key=itemgetter(0))
+        good = [(ns, item) for ns, item in reported if item.status is BenchmarkStatus.OK]
         if len(good) < len(reported):
-            first = next(item for item in reported if item.status is not BenchmarkStatus.OK)
-            why = f"{first.status} at a delay of {first.delay_ns} ns"
+            ns, first = next(of for of in reported if of[1].status is not BenchmarkStatus.OK)
+            why = f"{first.status} at a delay of {ns} ns"
             problems.append(_incomplete([benchmark], len(good), len(delays_ns), why, first.detail))
         elif len(good) < len(delays_ns):
             unreached.setdefault(len(good), []).append(benchmark)
         if len(good) >= LEAST:
-            found.append(Sweep(benchmark, tuple(point(item) for item in good)))
+            points = (
+                Point(ns, waits[ns], mode(Counter(item.values)) * ns_per_insn) for ns, item in good
+            )
+            found.append(Sweep(benchmark, tuple(points)))
     why = "the guest did not reach the others"
     problems += [_incomplete(of, count, len(delays_ns), why) for count, of in unreached.items()]
     flat = [line for line in found if len({point.policy_ns for point in line.points}) < 2]
