@@ -14,7 +14,7 @@ from lsmeter.core.model import Conditions, Image, Sampling
 from lsmeter.core.model.arch import X86_64
 from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.measure.experiment.options import build_experiment
-from lsmeter.measure.experiment.plan import Plan, baseline_name, make_plan, modules_for
+from lsmeter.measure.experiment.plan import Plan, make_plan, modules_for, setups_of
 from lsmeter.measure.experiment.select import split_workloads
 from lsmeter.measure.tasks import find_task
 from tests.unit.model_builders import benchmark, cell, kernel
@@ -249,7 +249,7 @@ def test_the_baseline_may_be_the_name_of_a_setup_that_is_a_file(tmp_path: Path) 
     for baseline in ("mine", "mine+selinux", str(path)):
         named = {**words, "baseline": baseline}
         made = plan(named)
-        first = baseline_name(made.experiment)
+        first = setups_of(made.experiment)[0].name
         assert first == made.cells[0].setup.name == baseline.replace(str(path), "mine")
         assert {cell.setup.name for cell in made.cells} == {"selinux", "mine", "mine+selinux"}
     with pytest.raises(UsageError, match="--baseline: unknown setup 'other'"):

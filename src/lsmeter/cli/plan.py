@@ -11,7 +11,7 @@ from lsmeter.cli.options import Options
 from lsmeter.core.host import cores
 from lsmeter.core.model import Kernel
 from lsmeter.machines import Machine, Spreads
-from lsmeter.measure.experiment.plan import Plan, baseline_name, describe_size
+from lsmeter.measure.experiment.plan import Plan, describe_size, setups_of
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.run import took
 from lsmeter.measure.run.execute import is_stored
@@ -27,7 +27,7 @@ def show_plan(plan: Plan, machine: Machine, *, commands: bool) -> None:
     if experiment.question:
         _say_wrapped(" ".join(experiment.question.split()))
     instrument = find_instrument(experiment.instrument)
-    base = baseline_name(experiment)
+    base = setups_of(experiment)[0].name
     setups = dict.fromkeys(cell.setup.name for cell in plan.cells)
     named = (f"{name} (baseline)" if name == base else name for name in setups)
     facts = [

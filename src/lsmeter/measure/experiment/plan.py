@@ -382,11 +382,6 @@ def describe_size(plan: Plan) -> str:
     )
 
 
-def baseline_name(experiment: Experiment) -> str:
-    """Return the canonical name of the baseline setup; UsageError when it is not known."""
-    return setups_of(experiment)[0].name
-
-
 def boot_order(benchmarks: Sequence[str], seed: int) -> tuple[str, ...]:
     """Return the ids in the order of the boot with this seed: always the same one.
 

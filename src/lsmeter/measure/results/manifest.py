@@ -22,7 +22,7 @@ from lsmeter.core.model import (
 )
 from lsmeter.core.model.cell import READINGS
 from lsmeter.core.model.setup import Link, make_links
-from lsmeter.measure.experiment.plan import Plan, baseline_name
+from lsmeter.measure.experiment.plan import Plan, setups_of
 from lsmeter.statistics.family import Looks
 
 FORMAT = "lsmeter-run"
@@ -103,7 +103,7 @@ def make_manifest(
         title=experiment.title,
         question=experiment.question,
         instrument=experiment.instrument,
-        baseline_setup=baseline_name(experiment),
+        baseline_setup=setups_of(experiment)[0].name,
         margin=experiment.margin,
         boots=tuple(boot.id for boot in plan.boots),
         sampling=experiment.sampling_model(),
