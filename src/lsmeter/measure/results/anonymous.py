@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter
 
 from lsmeter.core.model import Boot, Problem
-from lsmeter.guest.capture import Capture
 from lsmeter.guest.request import Request
 from lsmeter.measure.results.boots import (
     OUTPUT_SUFFIX,
@@ -162,15 +161,12 @@ def write_anonymous(run: RunData, home: Path) -> int:
             without += 1
             write_foreign(target, names.boot(boot), b"", kept)
             continue
-        capture = Capture(
-            said.results,
-            names.data(said.console),
-            said.ending,
-            said.exit_code,
-            said.wall_s,
-            names.hide(said.stderr),
-            kept,
-            {key: names.hide(value) for key, value in said.facts.items()},
+        capture = replace(
+            said,
+            console=names.data(said.console),
+            stderr=names.hide(said.stderr),
+            outputs=kept,
+            facts={key: names.hide(value) for key, value in said.facts.items()},
         )
         write_boot(target, names.boot(boot), capture, names.model(Request, request))
     return without
