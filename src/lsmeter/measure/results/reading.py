@@ -38,7 +38,10 @@ def read_as_now(folder: Path, planned: BootId, manifest: Manifest, cell: Manifes
     stored = read_boot(folder, planned)
     once = None if stored.request is None else stored.request.once
     damages = tuple(error.title for error in damaged_outputs(folder, stored))
-    boot = _current(stored, manifest, cell)
+    boot = stored.boot
+    if stored.capture is not None and stored.parser != PARSER:
+        asked = _asked_cell(manifest, cell)
+        boot = conclude(planned, asked, cell.command, stored.capture, stored.request)
     return ReadBoot(boot, _measured_by(stored), once, damages, stored.files)
 
 
@@ -50,14 +53,6 @@ def _measured_by(stored: StoredBoot) -> str:
     if stored.parser != PARSER:
         return f"{version}; their raw results were read again by {__version__}"
     return f"{version}; this is {__version__}"
-
-
-def _current(stored: StoredBoot, manifest: Manifest, cell: ManifestCell) -> Boot:
-    if stored.capture is None or stored.parser == PARSER:
-        return stored.boot
-    boot = BootId(stored.boot.cell_hash, stored.boot.index, stored.boot.seed)
-    asked = _asked_cell(manifest, cell)
-    return conclude(boot, asked, cell.command, stored.capture, stored.request)
 
 
 def _asked_cell(manifest: Manifest, cell: ManifestCell) -> Cell:
