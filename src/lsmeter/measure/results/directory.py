@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from pathlib import Path
@@ -179,32 +179,32 @@ def read_manifest(path: Path) -> Manifest:
         raise UsageError(f"{path}: not a run directory (it has no {MANIFEST_FILE})", hint=hint)
     document = read_document(path / MANIFEST_FILE, FORMAT, (VERSION,)).get("run")
     found = validated(_MANIFEST, document, path / MANIFEST_FILE)
-    if any(min(boot.index, boot.seed) < 0 for boot in found.boots):
-        raise DamagedResultError(path / MANIFEST_FILE, "boots: an index or a seed below 0")
-    for kind, described in (("setup", found.setups), ("kernel", found.kernels)):
-        used = {getattr(cell.place, kind) for cell in found.cells}
-        names = [item.name for item in described]
-        for name in sorted({name for name in names if names.count(name) > 1}):
-            raise DamagedResultError(path / MANIFEST_FILE, f"two {kind}s are named '{name[:80]}'")
-        for name in sorted(used - set(names)):
-            said = f"a cell has a {kind} '{name[:80]}', which it does not describe"
-            raise DamagedResultError(path / MANIFEST_FILE, said)
-    _check_batches(found, path / MANIFEST_FILE)
-    if {boot.cell_hash for boot in found.boots} - {cell.hash for cell in found.cells}:
-        raise DamagedResultError(path / MANIFEST_FILE, "it lists a boot of no cell")
-    if not 0 <= found.margin <= MAX_MARGIN:
-        raise DamagedResultError(path / MANIFEST_FILE, f"margin: {found.margin} is no share")
+    if why := next(_impossible(found), ""):
+        raise DamagedResultError(path / MANIFEST_FILE, why)
     return found
 
 
-def _check_batches(manifest: Manifest, file: Path) -> None:
+def _impossible(manifest: Manifest) -> Iterator[str]:
+    """Say what no manifest of ours has, and no type tells."""
+    if any(min(boot.index, boot.seed) < 0 for boot in manifest.boots):
+        yield "boots: an index or a seed below 0"
+    for kind, described in (("setup", manifest.setups), ("kernel", manifest.kernels)):
+        used = {getattr(cell.place, kind) for cell in manifest.cells}
+        names = [item.name for item in described]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            yield f"two {kind}s are named '{name[:80]}'"
+        for name in sorted(used - set(names)):
+            yield f"a cell has a {kind} '{name[:80]}', which it does not describe"
     for cell in manifest.cells:
-        if cell.task.workload is None:
-            continue
-        units = {item.benchmark: item.units for item in cell.task.workload.batches}
-        for name in cell.benchmarks:
+        batches = cell.task.workload.batches if cell.task.workload else ()
+        units = {item.benchmark: item.units for item in batches}
+        for name in cell.benchmarks if cell.task.workload else ():
             if units.get(name, 0) < 1:
-                raise DamagedResultError(file, f"no units in a batch of '{name[:80]}'")
+                yield f"no units in a batch of '{name[:80]}'"
+    if {boot.cell_hash for boot in manifest.boots} - {cell.hash for cell in manifest.cells}:
+        yield "it lists a boot of no cell"
+    if not 0 <= manifest.margin <= MAX_MARGIN:
+        yield f"margin: {manifest.margin} is no share"
 
 
 def _planned(
