@@ -3,18 +3,14 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import typer
 
-from lsmeter import __version__
 from lsmeter.cli.arches import by_arch, check_arches, tools_of
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveRun, LiveTasks
@@ -68,8 +64,8 @@ from lsmeter.measure.results.directory import (
     read_run,
 )
 from lsmeter.measure.results.documents import DamagedResultError
-from lsmeter.measure.results.held import held, is_torn, new_directory
-from lsmeter.measure.results.manifest import Circumstances, make_manifest
+from lsmeter.measure.results.held import describe_making, held, is_torn, new_directory
+from lsmeter.measure.results.manifest import make_manifest
 from lsmeter.measure.results.samples import start_reader
 from lsmeter.measure.run import took
 from lsmeter.measure.run.execute import Settings, execute, is_kept, is_stored
@@ -117,7 +113,7 @@ def measure(
         raise UsageError("nothing to measure")
     if options.run_dir is not None:
         need_dir(options.run_dir.parent, "--run-dir")
-    where = options.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
+    where = options.run_dir or new_directory(stem)
     instrument = find_instrument(plan.experiment.instrument)
     with held(where), tuned(machine, SCREEN.say) if tune else nullcontext():
         if instrument.side_by_side:
@@ -317,14 +313,8 @@ def _check_looks(out: Path, looks: Looks) -> None:
 def _stage(plan: Plan, machine: Machine, out: Path, options: Options, since: int = 0) -> ExitCode:
     """Carry out the blocks of a plan from `since` on; the run directory is told of all of them."""
     instrument = find_instrument(plan.experiment.instrument)
-    circumstances = Circumstances(
-        lsmeter_version=__version__,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        command=shlex.join(["lsmeter", *sys.argv[1:]]),
-        machine=machine.name,
-        host=host_facts(),
-        tools=tools_of(plan, machine, _plugins(cell.task.name for cell in plan.cells)),
-    )
+    tools = tools_of(plan, machine, _plugins(cell.task.name for cell in plan.cells))
+    circumstances = describe_making(machine.name, host_facts(), tools)
     if isinstance(machine, Prepares):
         machine.prepare(plan.cells)
     commands = {cell.hash: machine.command(cell) for cell in plan.cells}

@@ -6,30 +6,46 @@ Nothing here reads or writes what was measured.
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
+from lsmeter import __version__
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import BootId
-from lsmeter.core.storage import HeldError, cannot_write, hold, make_dir
+from lsmeter.core.storage import HeldError, hold, make_dir, writing
 from lsmeter.measure.results.boots import BOOT_FILE, LOCK_FILE
 from lsmeter.measure.results.directory import MANIFEST_FILE, boot_folder, check_directory
+from lsmeter.measure.results.manifest import Circumstances
 
 HOME = Path("runs")  # where runs are made that no --run-dir names
 
 
-def new_directory(name: str, number: int = 1) -> Path:
-    """Make a directory for a new run; a second one of that name has a number after it."""
+def new_directory(stem: str) -> Path:
+    """Make a directory for a new run, named by the time; a second one has a number after that."""
     make_dir(HOME)
-    path = HOME / (name if number == 1 else f"{name}~{number}")
-    try:
-        path.mkdir()
-    except FileExistsError:
-        return new_directory(name, number + 1)
-    except OSError as error:
-        raise cannot_write(path, error) from error
+    name = f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}"
+    for number in count(1):
+        path = HOME / (name if number == 1 else f"{name}~{number}")
+        with writing(path), suppress(FileExistsError):
+            path.mkdir()
+            break
     return path
+
+
+def describe_making(
+    machine: str,
+    host: tuple[tuple[str, str], ...] = (),
+    tools: tuple[tuple[str, str], ...] = (),
+) -> Circumstances:
+    """Say where and how a run is made: by this version and command, now."""
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    command = shlex.join(["lsmeter", *sys.argv[1:]])
+    return Circumstances(__version__, created, command, machine, host, tools)
 
 
 @contextmanager

@@ -3,13 +3,9 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-from lsmeter import __version__
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.names import offer
 from lsmeter.cli.options import AllOption, argument, declared
@@ -43,8 +39,7 @@ def import_(
         lsmeter import phoronix composite.xml --setup selinux --system node1
     """
     from lsmeter.core.storage import need_dir
-    from lsmeter.measure.results.held import held, new_directory
-    from lsmeter.measure.results.manifest import Circumstances
+    from lsmeter.measure.results.held import describe_making, held, new_directory
     from lsmeter.questions.importing import find_format
     from lsmeter.questions.importing.run import add, check, read_source
 
@@ -54,19 +49,10 @@ def import_(
     sources = [read_source(path, found, system or "") for path in files]
     if run_dir is not None:
         need_dir(run_dir.parent, "--run-dir")
-    now = datetime.now(UTC)
     check(run_dir, found, sources)
-    home = run_dir or new_directory(f"{now:%Y-%m-%dT%H-%M-%S}-{found.name}")
-    made = Circumstances(
-        lsmeter_version=__version__,
-        created=now.isoformat(timespec="seconds"),
-        command=shlex.join(["lsmeter", *sys.argv[1:]]),
-        machine="imported",
-        host=(),
-        tools=(),
-    )
+    home = run_dir or new_directory(found.name)
     with held(home):
-        add(home, found, setup.strip(), sources, made)
+        add(home, found, setup.strip(), sources, describe_making("imported"))
     for source in sources:
         for text in source.parsed.left_out:
             SCREEN.say(f"{source.path}: left out: {text}")

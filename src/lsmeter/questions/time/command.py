@@ -7,7 +7,6 @@ import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -191,7 +190,7 @@ def _both_runs(
     _check_enough(make_experiment(timed))
     guest = resolve(counted["kernels"][0])  # a wrong name is said before anything is timed
     # Both stand in one directory, so that a stopped command can go on.
-    folder = options.run_dir or new_directory(f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S}-{stem}")
+    folder = options.run_dir or new_directory(stem)
     resume = None if options.run_dir else folder
 
     def measured(keys: dict[str, Any], name: str) -> tuple[Path, ExitCode]:
