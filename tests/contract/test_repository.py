@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.guards import GUARDS, Guard
+
 ROOT = Path(__file__).parents[2]
 COMMENTED = {".py", ".c", ".h", ".sh", ".toml", ".yaml", ".config"}
 MAX_LINES = 500
@@ -99,6 +101,11 @@ def test_functions_of_the_source_are_short() -> None:
         if (length := (node.end_lineno or 0) - node.lineno + 1) > MAX_FUNCTION_LINES
     ]
     assert found == []
+
+
+@pytest.mark.parametrize("guard", GUARDS, ids=[guard.name for guard in GUARDS])
+def test_each_guard_that_is_taken_away_stands_once_in_its_file(guard: Guard) -> None:
+    assert (ROOT / "src/lsmeter" / guard.file).read_text("utf-8").count(guard.old) == 1
 
 
 def test_few_lines_are_excused_from_a_rule() -> None:
