@@ -136,6 +136,19 @@ def test_what_names_somebody_is_hidden(text: str, hidden: str) -> None:
     assert names.hide(text) == hidden
 
 
+@pytest.mark.parametrize("text", ["a" * 4_000_000 + "@", "'" + "/" * 4_000_000, "~" * 4_000_000])
+def test_a_console_of_one_letter_is_read_once(text: str) -> None:
+    """And not again from each of its letters, which took hours."""
+    assert _Names().hide(text) == text
+
+
+def test_each_of_many_names_is_given_once() -> None:
+    text = " ".join(f"/home/{number}" for number in range(200_000))
+    names = _Names()
+    assert names.hide(text).split()[-1] == "path-200000"
+    assert names.hide("/home/7 a@B") == "path-8 host-1"
+
+
 def test_a_pack_goes_to_standard_output_and_keeps_its_name(in_process: Lsmeter) -> None:
     stored = Path(__file__).parents[2] / "examples/main.lsmeter"
     assert in_process("pack", str(stored)).code == 0

@@ -8,6 +8,7 @@ Each of them becomes a name that stands for it in the whole run, so that what di
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,8 +34,9 @@ T = TypeVar("T")
 
 _UUID = re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.I)
 _SSH = re.compile(r"\bssh:(?!//)(?:[\w.-]+@)?(\[[0-9A-Fa-f:.]+\]|[\w.-]+)")
-_LOGIN = re.compile(r"[\w.+-]+@([\w-][\w.-]*)")
-_QUOTED_PATH = re.compile(r"""(?<=['"])~?/[^'"\n]*/[^'"\n]*(?=['"])""")
+# Consoles may be of one letter: what cannot match is looked at once, and not from each place in it.
+_LOGIN = re.compile(r"[\w.+-]++(?:@([\w-][\w.-]*))?")
+_QUOTED_PATH = re.compile(r"""(?<=['"])~?/[^'"/\n]*+/[^'"\n]*+(?=['"])""")
 _PATH = re.compile(r"(?<![\w./<])(?:~[\w.-]*|\.{1,2})?/[\w.+@%:~-]+(?:/[\w.+@%:~-]*)*")
 # Of every machine and guest alike, or where guests find what is theirs.
 _COMMON = {*("bin", "sbin", "lib", "lib64", "usr", "etc", "proc", "sys", "dev", "boot")} | {
@@ -48,13 +50,16 @@ class _Names:
     """What stands for each thing that is left out, by kind."""
 
     given: dict[tuple[str, str], str] = field(default_factory=dict)
+    count: Counter[str] = field(default_factory=Counter)  # of those of a kind
     hosts: set[str] = field(default_factory=set)
     secrets: dict[str, str] = field(default_factory=dict)  # whole texts, with their kind
     homes: set[str] = field(default_factory=set)  # directories whose names have blanks in them
 
     def name(self, kind: str, thing: str) -> str:
-        number = 1 + sum(known == kind for known, _ in self.given)
-        return self.given.setdefault((kind, thing), f"{kind}-{number}")
+        if (kind, thing) not in self.given:
+            self.count[kind] += 1
+            self.given[kind, thing] = f"{kind}-{self.count[kind]}"
+        return self.given[kind, thing]
 
     def host(self, name: str) -> str:
         return self.name("host", name.strip("[]").lower())
@@ -81,7 +86,8 @@ class _Names:
             text = text.replace(secret, self.name(kind, secret)) if secret in text else text
         text = _UUID.sub(lambda found: self.name("id", found[0].lower()), text)
         text = _SSH.sub(lambda found: f"ssh:{self.host(found[1])}", text)
-        text = _LOGIN.sub(lambda found: self.host(found[1]), text)
+        if "@" in text:
+            text = _LOGIN.sub(lambda found: self.host(found[1]) if found[1] else found[0], text)
         if " " in text:  # words for people: what ssh says of a host
             for host in self.hosts:
                 bare = rf"(?<![\w.-]){re.escape(host)}(?![\w-])"
