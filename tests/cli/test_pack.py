@@ -177,6 +177,11 @@ def _indexed(*files: object, data: bytes = b"") -> bytes:
     return _again(zstandard.compress(len(index).to_bytes(4, "little") + index + data))
 
 
+def _sized(text: bytes) -> bytes:
+    index = b'[["manifest.json", %b]]' % text
+    return _again(zstandard.compress(len(index).to_bytes(4, "little") + index))
+
+
 STRANGE: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda _: b"",
     "a text": lambda _: b"hello\n",
@@ -195,6 +200,7 @@ STRANGE: dict[str, Callable[[bytes], bytes]] = {
     "another file": lambda _: _indexed(["boots/a-1/../../x.json", 1], data=b"x"),
     "twice": lambda _: _indexed(["manifest.json", 1], ["manifest.json", 1], data=b"xy"),
     "a size below zero": lambda _: _indexed(["manifest.json", -1]),
+    "a size beyond all": lambda _: _sized(b"1e400"),
     "a file too large": lambda _: _indexed(["manifest.json", (64 << 20) + 1]),
     "too large in all": lambda _: _indexed(*([f"boots/a-{n}/x.log", 64 << 20] for n in range(65))),
     "a file that is cut": lambda _: _indexed(["manifest.json", 9], data=b"x"),

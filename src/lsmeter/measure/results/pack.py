@@ -87,7 +87,7 @@ def _index(path: Path, stream: zstandard.ZstdDecompressionReader) -> dict[str, i
         raise _damaged(path, "its index is too long")
     try:
         listed = [(str(name), int(length)) for name, length in json.loads(stream.read(size))]
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError, OverflowError, RecursionError):
         raise _damaged(path, "its index cannot be read") from None
     files = dict(listed)
     fine = all(_NAME.fullmatch(name) and 0 <= files[name] <= MAX_FILE_BYTES for name in files)
