@@ -45,7 +45,7 @@ def test_what_was_not_spun_is_not_found(tmp_path: Path, ns: float) -> None:
     assert not item.passed
 
 
-@pytest.mark.parametrize("said", ["", "7", "x y z", "0 0 0", "1 2 3 4"])
+@pytest.mark.parametrize("said", ["", "7", "x y z", "0 0 0", "1 2 3 4", "9" * 400 + " 1 1"])
 def test_a_probe_that_does_not_say_what_it_spun_is_no_truth(tmp_path: Path, said: str) -> None:
     facts = {f"spin.ticks.{timed.STAT.id}": said}
     assert found(tmp_path / "run", SPUN_NS, facts) == ()

@@ -104,9 +104,9 @@ def _spun(boots: Sequence[Boot], name: str) -> Iterator[Truth]:
         facts = dict(boot.facts)
         count = next((len(item.values) for item in boot.samples if item.benchmark == name), 0)
         try:
-            total, least, most = map(int, facts[_SPUN + name].split())
+            total, least, most = (float(int(word)) for word in facts[_SPUN + name].split())
             tick = 1e9 / float(facts[HZ]) / float(facts.get(OPERATIONS + name, 1))
-        except (KeyError, ValueError, ZeroDivisionError):
+        except (KeyError, ValueError, ArithmeticError):
             continue
         if count and least:
             share = min(1.0, total / count / least)
