@@ -21,7 +21,7 @@ from lsmeter.core.errors import InfrastructureError, LsmeterError, UsageError
 from lsmeter.guest import conclude as concluding
 from lsmeter.guest.capture import Capture, Ending
 from lsmeter.measure.results import boots, reading, samples
-from lsmeter.measure.results.directory import RunData, read_run
+from lsmeter.measure.results.directory import RunData, read_manifest, read_run, write_manifest
 from lsmeter.measure.results.documents import DamagedResultError, read_document, sealed
 from lsmeter.measure.run.execute import stored_path
 from lsmeter.questions.slopes.figures import find_slopes
@@ -404,6 +404,20 @@ def test_what_is_no_run_and_what_is_of_a_later_lsmeter_is_not_written_over(tmp_p
     with pytest.raises(InfrastructureError, match="format version 99"):
         carry_out(sweep_plan(), tmp_path / "b", machine)
     assert path.read_bytes() == later
+
+
+@pytest.mark.parametrize("shift", [-1, 10**17])
+def test_a_clock_that_no_guest_has_is_refused(tmp_path: Path, shift: int) -> None:
+    manifest = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes()).manifest
+    conditions = replace(manifest.conditions, icount_shift=shift)
+    (cell,) = manifest.cells
+    for wrong in (
+        replace(manifest, conditions=conditions),
+        replace(manifest, cells=(replace(cell, conditions=conditions),)),
+    ):
+        write_manifest(tmp_path / "a", wrong)
+        with pytest.raises(DamagedResultError, match=f"icount_shift: {shift} is none"):
+            read_manifest(tmp_path / "a")
 
 
 @given(st.data())

@@ -22,6 +22,7 @@ from lsmeter.measure.tasks import cost_tasks, find_task
 from lsmeter.statistics.family import FIRST, Looks
 
 MAX_MARGIN = 10.0
+MAX_SHIFT = 10  # of the clock: a guest of 1 us an instruction
 Name = Annotated[str, Field(min_length=1, max_length=400)]
 Copies = Annotated[int, Field(ge=1, le=MAX_COPIES)] | Literal["cpus"]
 Names = Annotated[list[Name], Field(min_length=1, max_length=200)]
@@ -63,7 +64,7 @@ class ConditionsTable(_Strict):
     slabs: Literal["default", "single"] = "default"
     memcg: bool = Conditions.memcg
     lsms: str = Field(Conditions.lsms, pattern=r"^([a-z0-9_]+(,[a-z0-9_]+)*)?$")
-    icount_shift: int = Field(Conditions.icount_shift, ge=0, le=10)
+    icount_shift: int = Field(Conditions.icount_shift, ge=0, le=MAX_SHIFT)
     cpu: str = Field(Conditions.cpu, pattern=r"^[A-Za-z0-9_.,+=-]{1,200}$")
     memory_mib: int = Field(Conditions.memory_mib, ge=128, le=65536)
 

@@ -15,9 +15,9 @@ from pydantic import TypeAdapter
 
 from lsmeter.core.errors import UsageError
 from lsmeter.core.groups import grouped
-from lsmeter.core.model import Boot, BootId, Problem
+from lsmeter.core.model import Boot, BootId, Conditions, Problem
 from lsmeter.core.storage import is_partial, make_dir, write_atomic, writing
-from lsmeter.measure.experiment.options import MAX_MARGIN
+from lsmeter.measure.experiment.options import MAX_MARGIN, MAX_SHIFT
 from lsmeter.measure.results.boots import BOOT_FILE, LOCK_FILE, write_files
 from lsmeter.measure.results.documents import (
     DamagedResultError,
@@ -196,15 +196,27 @@ def _impossible(manifest: Manifest) -> Iterator[str]:
         for name in sorted(used - set(names)):
             yield f"a cell has a {kind} '{name[:80]}', which it does not describe"
     for cell in manifest.cells:
-        batches = cell.task.workload.batches if cell.task.workload else ()
-        units = {item.benchmark: item.units for item in batches}
-        for name in cell.benchmarks if cell.task.workload else ():
-            if units.get(name, 0) < 1:
-                yield f"no units in a batch of '{name[:80]}'"
+        yield from _impossible_cell(cell)
     if {boot.cell_hash for boot in manifest.boots} - {cell.hash for cell in manifest.cells}:
         yield "it lists a boot of no cell"
+    yield from _impossible_clock(manifest.conditions)
     if not 0 <= manifest.margin <= MAX_MARGIN:
         yield f"margin: {manifest.margin} is no share"
+
+
+def _impossible_cell(cell: ManifestCell) -> Iterator[str]:
+    batches = cell.task.workload.batches if cell.task.workload else ()
+    units = {item.benchmark: item.units for item in batches}
+    for name in cell.benchmarks if cell.task.workload else ():
+        if units.get(name, 0) < 1:
+            yield f"no units in a batch of '{name[:80]}'"
+    if cell.conditions is not None:
+        yield from _impossible_clock(cell.conditions)
+
+
+def _impossible_clock(said: Conditions) -> Iterator[str]:
+    if not 0 <= said.icount_shift <= MAX_SHIFT:
+        yield f"icount_shift: {said.icount_shift} is none that a guest has"
 
 
 def _planned(
