@@ -110,7 +110,7 @@ def test_a_change_of_the_baseline_alone_is_told_as_that() -> None:
     old = point("6.1.1-1", 1300)
     new = replace(old.found, typical=change(900, 1200), whole=change(900, 1200))
     (step,) = make_site([old, point("6.12.1-1", 1200, found=new)]).steps
-    assert step.change.difference == 0
+    assert step.change.difference.value == 0
     told = "it adds as many as before; the baseline went from 1,000 to 900 instructions"
     assert document.cause(step) == told
     assert step.is_of_baseline

@@ -30,8 +30,8 @@ def test_a_change_beyond_the_margin_is_found_with_hook_and_function() -> None:
     assert steps[0].moved is None
     (step,) = move_hooks(steps, parts(old, **before) | parts(new, **after))
     assert (step.before.release.name, step.after.release.name) == ("6.1.1-1", "6.12.1-1")
-    assert step.change.points == pytest.approx(0.025)
-    assert step.change.difference == 25
+    assert step.change.points.value == pytest.approx(0.025)
+    assert step.change.difference.value == 25
     assert step.moved is not None
     assert vars(step.moved) == {
         "hook": "security_file_open",
@@ -68,7 +68,7 @@ def test_only_and_all_injected_changes_are_found() -> None:
 def test_a_change_of_the_whole_cost_alone_is_found() -> None:
     later = replace(compared(1300), whole=change(BASE, 1500, 6.0))
     (step,) = make_site([point("6.1.1-1", 1300), point("6.12.1-1", 0, found=later)]).steps
-    assert (step.change.number, step.change.points) == (Number.WHOLE, pytest.approx(0.2))
+    assert (step.change.number, step.change.points.value) == (Number.WHOLE, pytest.approx(0.2))
 
 
 def test_a_change_that_may_be_within_the_margin_is_none() -> None:
@@ -110,7 +110,7 @@ def test_the_number_that_changed_for_certain_is_told() -> None:
     found = [replace(first, mean=loose), replace(then, mean=change(BASE, 1600))]
     points = [point(version, 0, found=item) for version, item in zip(VERSIONS, found, strict=False)]
     (step,) = make_site(points).steps
-    assert (step.change.number, step.change.points) == (Number.TYPICAL, pytest.approx(-0.1))
+    assert (step.change.number, step.change.points.value) == (Number.TYPICAL, pytest.approx(-0.1))
 
 
 def test_numbers_that_do_not_exist_are_no_change() -> None:

@@ -42,7 +42,7 @@ def site(tmp_path: Path) -> Site:
 def test_a_patch_is_named_by_hook_and_function(site: Site) -> None:
     (step,) = name_hooks(site).steps
     assert (step.after.graph.setup, step.after.graph.benchmark) == ("selinux", RENAME)
-    assert step.change.difference == PATCH_INSNS
+    assert step.change.difference.value == PATCH_INSNS
     assert step.moved is not None
     assert vars(step.moved) == {
         "hook": "security_inode_rename",

@@ -128,9 +128,9 @@ def test_the_change_of_each_overhead_is_that_of_the_setup_alone(
     }
     assert {setup for setup, _ in found} == {"selinux"}
     changed = found["selinux", DEEP]
-    assert changed.points == pytest.approx(0.05)  # +25 % became +30 %
-    assert changed.difference == 100
-    assert found["selinux", STAT].points == 0
+    assert changed.points.value == pytest.approx(0.05)  # +25 % became +30 %
+    assert changed.difference.value == 100
+    assert found["selinux", STAT].points.value == 0
     text = shown(sides)
     assert re.search(r"open +\+22.5 % +\+27.5 % +\+5.0 +\+75", text)
     assert "Unchanged: stat." in text
@@ -148,15 +148,15 @@ def test_the_interval_of_a_change_is_that_of_two_independent_overheads(
     changes = [c for c in overhead_changes(first, then) if c.place.setup == "landlock"]
     found = {item.benchmark.id: item for item in changes if item.number is Number.TYPICAL}
     moved = found[timed_builders.STAT.id]
-    low, high = moved.points_bounds
+    low, high = moved.points.low, moved.points.high
     assert low < 0.1 < high
     assert low > 0
     sides = (moved.before.decided, moved.after.decided)
     halves = [(side.overhead_high - side.overhead_low) / 2 for side in sides]
     assert (high - low) / 2 == pytest.approx(math.hypot(*halves), rel=0.2)
     still = found[timed_builders.READ.id]
-    assert still.points_bounds[0] < 0 < still.points_bounds[1]
-    assert still.difference_bounds[0] < 0 < still.difference_bounds[1]
+    assert still.points.low < 0 < still.points.high
+    assert still.difference.low < 0 < still.difference.high
     assert re.search(r"stat .* \+\d+.\d ±\d.\d", shown((first, then)))
     data: Any = document(first, then, Detail.DATA).data
     bounds = [
@@ -175,7 +175,7 @@ def test_a_whole_cost_that_moved_alone_is_no_unchanged_overhead() -> None:
     parts = compared.moved_otherwise(found, 0.01)
     assert list(parts) == [Number.TYPICAL, Number.WHOLE]
     (moved,) = parts[Number.WHOLE]
-    assert (moved.difference, moved.points) == (300, pytest.approx(0.15))
+    assert (moved.difference.value, moved.points.value) == (300, pytest.approx(0.15))
     loose = replace(after, whole=change(2000, 2600, 500))
     changes = [OverheadChange(same.place, kind, before, loose, number) for number in Number]
     assert compared.moved_otherwise(changes, 0.01) == {}
@@ -184,13 +184,13 @@ def test_a_whole_cost_that_moved_alone_is_no_unchanged_overhead() -> None:
 def test_a_slower_kernel_alone_is_no_change_of_what_a_setup_adds(tmp_path: Path) -> None:
     slower = {setup: {k: v + 300 for k, v in of.items()} for setup, of in BEFORE.items()}
     pair = run(tmp_path / "a", BEFORE), run(tmp_path / "b", slower)
-    assert all(item.difference == 0 for item in overhead_changes(*pair))
-    assert all(item.points < 0 for item in overhead_changes(*pair))
+    assert all(item.difference.value == 0 for item in overhead_changes(*pair))
+    assert all(item.points.value < 0 for item in overhead_changes(*pair))
 
 
 def test_the_baseline_is_that_of_the_second_run(tmp_path: Path) -> None:
     pair = run(tmp_path / "a", BEFORE, baseline="tomoyo"), run(tmp_path / "b", BEFORE)
-    assert all(item.points == 0 for item in overhead_changes(*pair))
+    assert all(item.points.value == 0 for item in overhead_changes(*pair))
     alone = {"selinux": {OPEN: 1200}}
     none = run(tmp_path / "c", alone, baseline="selinux"), run(tmp_path / "d", BEFORE)
     assert overhead_changes(*none) == ()

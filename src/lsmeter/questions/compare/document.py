@@ -19,13 +19,12 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.frame import placed
 from lsmeter.questions.compare.sides import (
     Only,
-    OperationChange,
     OverheadChange,
     only_before,
     only_in_one,
-    operation_changes,
     overhead_changes,
 )
+from lsmeter.questions.cost import findings
 from lsmeter.questions.cost.build import check_counterparts, compare_runs
 from lsmeter.questions.cost.document import report_document
 from lsmeter.questions.cost.model import Report
@@ -92,20 +91,33 @@ def _results(before: RunData, after: RunData, made: Results | None) -> Results |
     return made and replace(made, items=(*made.items, *lost), kernels=after.manifest.kernels)
 
 
+class _Changed(NamedTuple):
+    """What is said of an operation under one setup."""
+
+    place: Place
+    operation: str
+    said: findings.Operation
+
+
 def changed_section(report: Report) -> Section:
     """Show the operations that changed most under each setup, and say how many are left out."""
-    found = list(operation_changes(report.comparisons))
+    variants = grouped(
+        ((item.place, item.benchmark.operation), item)
+        for item in report.comparisons
+        if not item.benchmark.control
+    )
+    found = [_Changed(*of, findings.operation(items)) for of, items in variants.items()]
     places = grouped((item.place, item) for item in found)
     several = len({place.beside for place in places}) > 1
     moved = {
-        place: sorted((x for x in items if x.verdict is not Verdict.EQUIVALENT), key=_gravity)
+        place: sorted((x for x in items if x.said.verdict is not Verdict.EQUIVALENT), key=_gravity)
         for place, items in places.items()
     }
     room = max(1, _ROWS // max(1, sum(map(bool, moved.values()))))
     shown = [item for items in moved.values() for item in items[:room]]
 
-    def head(item: OperationChange) -> str:
-        counts = Counter(x.verdict for x in places[item.place])
+    def head(item: _Changed) -> str:
+        counts = Counter(x.said.verdict for x in places[item.place])
         said = ", ".join(f"{counts[kind]} {kind}" for kind in Verdict if counts[kind])
         name = item.place.label if several else item.place.setup
         return f"{name}: {said}"
@@ -126,26 +138,27 @@ def changed_section(report: Report) -> Section:
     return Section("What changed", (lead,) if shown else (), (table,), key="changes")
 
 
-def _gravity(item: OperationChange) -> tuple[int, float]:
+def _gravity(item: _Changed) -> tuple[int, float]:
     """Return a sort key: slower first, then faster, then inconclusive, each by its size."""
     order = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE)
-    return order.index(item.verdict), -abs(item.overhead)
+    return order.index(item.said.verdict), -abs(item.said.overhead)
 
 
-def _share(item: OperationChange) -> Shown:
-    share = numbers.overhead(item.overhead, item.verdict)
-    text = f"{numbers.SOME_MARK * item.some}{share} %"
-    return Shown(item.overhead, text, numbers.TONES[item.verdict])
+def _share(item: _Changed) -> Shown:
+    said = item.said
+    share = numbers.overhead(said.overhead, said.verdict)
+    text = f"{numbers.SOME_MARK * said.some}{share} %"
+    return Shown(said.overhead, text, numbers.TONES[said.verdict])
 
 
 _CHANGED = (
     named("operation"),
-    Field("old", value=lambda item: round(item.old, 1), head="old"),
-    Field("new", value=lambda item: round(item.new, 1), head="new"),
-    Field("difference", "difference", lambda i: round(i.difference, 1) + 0.0, Kind.CHANGE),
+    Field("old", "old", lambda item: round(item.said.old, 1)),
+    Field("new", "new", lambda item: round(item.said.new, 1)),
+    Field("difference", "difference", lambda i: round(i.said.difference, 1) + 0.0, Kind.CHANGE),
     Field("overhead", "overhead", _share, Kind.PERCENT),
-    named("verdict", "verdict.value"),
-    named("decided_by", "decided_by.value", "decided by"),
+    named("verdict", "said.verdict.value"),
+    named("decided_by", "said.number.value", "decided by"),
 )
 
 
@@ -174,10 +187,15 @@ class _Moved(NamedTuple):
     place: Place
     items: Sequence[OverheadChange]
 
-    def median(self, field: str) -> float:
-        """Return the median of a property."""
-        found: list[float] = [getattr(item, field) for item in self.items]
-        return statistics.median(found)
+    @property
+    def points(self) -> float:
+        """The median change in percentage points, as a fraction."""
+        return statistics.median(item.points.value for item in self.items)
+
+    @property
+    def difference(self) -> float:
+        """The median change of what the setup adds."""
+        return statistics.median(item.difference.value for item in self.items)
 
     def overhead(self, side: int) -> float:
         """Return the median overhead in the first (0) or the second (1) run."""
@@ -197,7 +215,7 @@ def _section(
         lead = f"Not known: that needs {base} and one more setup in both runs"
         lead += f" (their baselines are {' and '.join(sorted(found))})." if len(found) > 1 else "."
         return Section(HEADING, (lead,), key="overhead-change")
-    known = (i for i in changes if not i.benchmark.control and math.isfinite(i.points))
+    known = (i for i in changes if not i.benchmark.control and math.isfinite(i.points.value))
     places = grouped((item.place, item) for item in known)
     margin = after.manifest.margin
     found_in = {
@@ -252,7 +270,7 @@ def _table(
 def _largest(fields: Sequence[Field], found: Sequence[tuple[list[_Moved], list[str]]]) -> Table:
     """Show the largest changes of all setups, and say how many are left out."""
     moved = [item for items, _ in found for item in items]
-    moved.sort(key=lambda item: -abs(item.median("points")))
+    moved.sort(key=lambda item: -abs(item.points))
     left = left_out(len(moved) - _ROWS, sum(len(names) for _, names in found))
     more = (f"Not shown: {left}: --all, or --format html.",) if left else ()
     setup = named("setup", "place.setup")
@@ -265,7 +283,7 @@ def _moved_fields(unit: str, words: Words) -> tuple[Field, ...]:
         Field("before_overhead", "old", lambda item: item.overhead(0), Kind.PERCENT),
         Field("after_overhead", "new", lambda item: item.overhead(1), Kind.PERCENT),
         Field("change_points", "points", lambda item: _points(item, words), Kind.CHANGE),
-        Field("change", unit, lambda item: item.median("difference"), Kind.CHANGE),
+        Field("change", unit, "difference", Kind.CHANGE),
     )
 
 
@@ -278,15 +296,15 @@ def moved_otherwise(
     is returned where no number moved.
     """
     first, *others = grouped((item.number, item) for item in items).items()
-    middle = statistics.median(item.difference for item in first[1])
+    middle = statistics.median(item.difference.value for item in first[1])
     allowed = margin * statistics.median(item.before.in_line.baseline_value for item in items)
     apart = {
-        number: [item for item in found if item.is_certain]
+        number: [item for item in found if item.points.low > 0 or item.points.high < 0]
         for number, found in others
-        if abs(statistics.median(item.difference for item in found) - middle) > allowed
+        if abs(statistics.median(item.difference.value for item in found) - middle) > allowed
     }
     apart = {number: found for number, found in apart.items() if found}
-    moved = any(item.difference or item.points for item in first[1])
+    moved = any(item.difference.value or item.points.value for item in first[1])
     return {first[0]: first[1], **apart} if moved or apart else {}
 
 
@@ -294,13 +312,11 @@ def _points(item: _Moved, words: Words) -> Shown:
     """Write the change in percentage points, with how well it is known."""
     same = not words.repeats or all(one.repeats for one in item.items)
     mark = "" if same else numbers.UNREPEATED_MARK
-    points = item.median("points")
-    text = percent(points)[: -len(" %")]
+    text = percent(item.points)[: -len(" %")]
     if words.interval:
-        halves = [(high - low) / 2 for low, high in (one.points_bounds for one in item.items)]
-        half = statistics.median(halves)
+        half = statistics.median((one.points.high - one.points.low) / 2 for one in item.items)
         text += f" {numbers.PLUS_MINUS}{half * 100:,.1f}" if math.isfinite(half) else ""
-    return Shown(points, f"{text}{mark}")
+    return Shown(item.points, f"{text}{mark}")
 
 
 def _data(
@@ -329,12 +345,12 @@ def _data(
             "number": item.number.value,
             "overhead_before": item.overheads[0],
             "overhead_after": item.overheads[1],
-            "overhead_change": item.points,
-            "overhead_change_low": item.points_bounds[0],
-            "overhead_change_high": item.points_bounds[1],
-            "difference_change": item.difference,
-            "difference_change_low": item.difference_bounds[0],
-            "difference_change_high": item.difference_bounds[1],
+            "overhead_change": item.points.value,
+            "overhead_change_low": item.points.low,
+            "overhead_change_high": item.points.high,
+            "difference_change": item.difference.value,
+            "difference_change_low": item.difference.low,
+            "difference_change_high": item.difference.high,
             "repeats": item.repeats,
         }
         for item in changes

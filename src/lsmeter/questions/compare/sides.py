@@ -7,22 +7,22 @@ Where each run has one kernel they may differ; else a kernel is compared with it
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from lsmeter.core.groups import grouped
 from lsmeter.core.model import Benchmark, Place
-from lsmeter.core.model.conclusion import Change, Comparison, Number, Verdict
+from lsmeter.core.model.conclusion import Change, Comparison, Number
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import Manifest
 from lsmeter.questions.cells.cells import cell_results, pair_places, within_run
-from lsmeter.questions.cost import findings
 from lsmeter.questions.workload.figures import (
     asked_alike,
     compare_setups,
     find_workloads,
     has_workloads,
 )
+from lsmeter.statistics.blocks import Interval
 
 _Numbers = Mapping[tuple[Place, str], Benchmark]
 
@@ -64,37 +64,19 @@ class OverheadChange:
         return first, then
 
     @property
-    def is_certain(self) -> bool:
-        """Whether the overhead changed at all."""
-        low, high = self.points_bounds
-        return low > 0 or high < 0
-
-    @property
     def overheads(self) -> tuple[float, float]:
         """The overhead in either run, of the same number."""
         first, then = self.sides
         return first.overhead, then.overhead
 
     @property
-    def points(self) -> float:
+    def points(self) -> Interval:
         """The difference of the overheads."""
-        first, then = self.overheads
-        return then - first
-
-    @property
-    def difference(self) -> float:
-        """The difference of what the setup costs."""
-        first, then = self.sides
-        return then.difference - first.difference
-
-    @property
-    def points_bounds(self) -> tuple[float, float]:
-        """The bounds of `points`."""
         return _between(*((x.overhead, x.overhead_low, x.overhead_high) for x in self.sides))
 
     @property
-    def difference_bounds(self) -> tuple[float, float]:
-        """The bounds of `difference`."""
+    def difference(self) -> Interval:
+        """The difference of what the setup costs."""
         return _between(*((x.difference, x.low, x.high) for x in self.sides))
 
     @property
@@ -103,58 +85,16 @@ class OverheadChange:
         return self.before.repeats and self.after.repeats
 
 
-@dataclass(frozen=True)
-class OperationChange:
-    """How one operation changed under one setup: what a report says of its variants.
-
-    old and new are their medians in the benchmark's unit, overhead that of their overheads (a
-    fraction; positive is worse). some: not all variants have the verdict, by this number.
-    """
-
-    place: Place
-    operation: str
-    verdict: Verdict
-    decided_by: Number
-    old: float
-    new: float
-    overhead: float
-    some: bool
-
-    @property
-    def difference(self) -> float:
-        """The difference of the medians."""
-        return self.new - self.old
-
-
-def operation_changes(found: Iterable[Comparison]) -> Iterator[OperationChange]:
-    """Sum up the variants of each operation of each place, without the controls."""
-    groups = grouped(
-        ((item.place, item.benchmark.operation), item)
-        for item in found
-        if not item.benchmark.control
-    )
-    for (place, operation), items in groups.items():
-        said = findings.operation(items)
-        if said.verdict is not None:
-            old, new, share = (
-                math.nan if number is None else number
-                for number in (said.old, said.new, said.overhead)
-            )
-            yield OperationChange(
-                *(place, operation, said.verdict, said.number), old, new, share, said.some
-            )
-
-
-def _between(
-    first: tuple[float, float, float], then: tuple[float, float, float]
-) -> tuple[float, float]:
-    """Return the interval of a difference of two independent numbers by those of both.
+def _between(first: tuple[float, float, float], then: tuple[float, float, float]) -> Interval:
+    """Return the difference of two independent numbers, with its interval by those of both.
 
     Zou and Donner (2008): each side adds what it is off by in its own direction.
     """
     middle = then[0] - first[0]
     below = math.hypot(then[0] - then[1], first[2] - first[0])
-    return middle - below, middle + math.hypot(then[2] - then[0], first[0] - first[1])
+    return Interval(
+        middle, middle - below, middle + math.hypot(then[2] - then[0], first[0] - first[1])
+    )
 
 
 def only_in_one(before: RunData, after: RunData) -> tuple[Only, Only]:

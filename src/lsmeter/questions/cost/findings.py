@@ -11,7 +11,7 @@ import math
 import re
 import statistics
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from lsmeter.core.groups import grouped
@@ -54,29 +54,41 @@ def mark(item: Comparison, margin: float) -> str:
 
 
 class Operation(NamedTuple):
-    """What a table says of an operation: the verdict, of which variants, and their median."""
+    """What a table says of an operation: the verdict, of which variants, and their medians.
 
-    verdict: Verdict | None
-    overhead: float | None
+    The medians are not a number where none of these variants has an overhead.
+    """
+
+    verdict: Verdict
     number: Number  # that decided most of them
     some: bool  # other variants have another verdict, or another number decided
-    old: float | None  # their medians, as that of the overhead
-    new: float | None
+    overhead: float  # a fraction; positive is worse
+    old: float
+    new: float
+
+    @property
+    def difference(self) -> float:
+        """The difference of the medians."""
+        return self.new - self.old
 
 
 def operation(found: Sequence[Comparison]) -> Operation:
     """Sum up an operation's variants: those with the verdict, by what decided most of them."""
     verdict = leading(found)
     mine = [item for item in found if item.verdict is verdict]
-    by = Counter(item.decided_by for item in mine)
-    number = by.most_common(1)[0][0] if by else Number.TYPICAL
+    number = Counter(item.decided_by for item in mine).most_common(1)[0][0]
     mine = [item for item in mine if item.decided_by is number]
     known = [item.decided for item in mine if math.isfinite(item.overhead)]
-    overhead, *sides = (
-        statistics.median(getattr(item, name) for item in known) if known else None
+    medians = (
+        statistics.median([getattr(item, name) for item in known] or [math.nan])
         for name in ("overhead", "baseline_value", "value")
     )
-    return Operation(verdict, overhead, number, len(mine) < len(found), *sides)
+    return Operation(verdict, number, len(mine) < len(found), *medians)
+
+
+def tested(found: Iterable[Comparison]) -> list[Comparison]:
+    """Return the comparisons that have an overhead; controls are left out."""
+    return [c for c in found if not c.benchmark.control and math.isfinite(c.overhead)]
 
 
 class Part(NamedTuple):
@@ -92,16 +104,13 @@ class Part(NamedTuple):
         return self.change.overhead
 
 
-def most(
-    found: Iterable[Comparison], margin: float, key: Callable[[float], float] = abs
-) -> Part | None:
-    """Return the number whose overhead has the largest key, of all numbers of all comparisons.
+def most(found: Iterable[Comparison], margin: float) -> Part:
+    """Return the number with the largest overhead, of all numbers of comparisons that have one.
 
     Of a comparison the one that decided counts, unless another is for certain no 0 and is larger by
-    more than the margin. Comparisons without an overhead are left out.
+    more than the margin.
     """
-    parts = [_most(item, margin, key) for item in found if math.isfinite(item.overhead)]
-    return max(parts, key=lambda part: key(part.overhead), default=None)
+    return max((_most(item, margin) for item in found), key=_size)
 
 
 def decided(item: Comparison) -> Part:
@@ -109,7 +118,7 @@ def decided(item: Comparison) -> Part:
     return Part(item, item.decided_by, item.decided)
 
 
-def _most(item: Comparison, margin: float, key: Callable[[float], float]) -> Part:
+def _most(item: Comparison, margin: float) -> Part:
     first = decided(item)
     every = [Part(item, number, getattr(item, number.value)) for number in Number]
     certain = [
@@ -119,14 +128,12 @@ def _most(item: Comparison, margin: float, key: Callable[[float], float]) -> Par
         and math.isfinite(part.overhead)
         and (part.change.low > 0 or part.change.high < 0)
     ]
-    other = max(certain, key=lambda part: key(part.overhead), default=first)
-    return other if key(other.overhead) > key(first.overhead) + margin else first
+    other = max(certain, key=_size, default=first)
+    return other if _size(other) > _size(first) + margin else first
 
 
-def named_number(number: Number) -> str:
-    """Name a number, where it is not the typical one."""
-    names = {Number.TYPICAL: "", Number.MEAN: " in the mean", Number.WHOLE: " in the whole cost"}
-    return names[number]
+def _size(part: Part) -> float:
+    return abs(part.overhead)
 
 
 class Medians(NamedTuple):
@@ -153,14 +160,10 @@ def medians(items: Sequence[Comparison]) -> Medians:
         found = [c.overhead for c in changes if c is not None and math.isfinite(c.overhead)]
         return statistics.median(found) if found else None
 
-    return Medians(
-        median(c.typical for c in items),
-        median(c.mean for c in items),
-        median(c.whole for c in items),
-    )
+    return Medians(*(median(getattr(item, number.value) for item in items) for number in Number))
 
 
-def leading(found: Sequence[Comparison]) -> Verdict | None:
+def leading(found: Sequence[Comparison]) -> Verdict:
     """Return the verdict that stands for several, the same for a table, a card and its colour.
 
     Slower or faster where any is; where some are slower and some faster, what the median is.
@@ -169,14 +172,14 @@ def leading(found: Sequence[Comparison]) -> Verdict | None:
     if kinds >= _MOVED:
         known = [item.overhead for item in found if item.verdict in _MOVED]
         return Verdict.SLOWER if statistics.median(known) > 0 else Verdict.FASTER
-    return min(kinds, key=_FIRST.index, default=None)
+    return min(kinds, key=_FIRST.index)
 
 
 def unmeasured(report: Report) -> Iterator[str]:
     """Say that no whole cost was measured, where one can be."""
     if report.unit != "insns" or not report.estimates:
         return
-    if not any(item.whole is not None for item in report.estimates):
+    if all(item.whole is None for item in report.estimates):
         quick = " (--quick)" if ("whole_ppm", "0") in report.conditions else ""
         yield (
             f"amortised and deferred costs were not measured{quick}; no verdict 'equivalent' is "
@@ -369,17 +372,16 @@ def _of_suite(item: Comparison, name: str, suites: Collection[str]) -> str:
     return f"{item.place.suite} {name}" if len(suites) > 1 else name
 
 
-def without_typical(found: Iterable[Comparison]) -> Iterator[str]:
+def without_typical(found: Sequence[Comparison]) -> Iterator[str]:
     """Say what the verdicts of benchmarks without a typical count rest on."""
-    named: dict[str, dict[str, None]] = {}
-    found = tuple(found)
     suites = {item.place.suite for item in found}
-    for item in found:
-        if item.verdict is not Verdict.INCONCLUSIVE and item.cause.startswith(NO_TYPICAL):
-            named.setdefault(item.cause, {})[_of_suite(item, item.benchmark.id, suites)] = None
+    named = grouped(
+        (item.cause, _of_suite(item, item.benchmark.id, suites))
+        for item in found
+        if item.verdict is not Verdict.INCONCLUSIVE and item.cause.startswith(NO_TYPICAL)
+    )
     for cause, ids in named.items():
-        rest = [f"{len(ids) - _NAMED:,} more"] if len(ids) > _NAMED else []
-        yield f"{cause}: {', '.join((*list(ids)[:_NAMED], *rest))}."
+        yield f"{cause}: {some(dict.fromkeys(ids), _NAMED)}."
 
 
 def disagreements(report: Report, found: Sequence[Comparison]) -> Iterator[str]:

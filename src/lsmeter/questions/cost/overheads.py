@@ -45,7 +45,7 @@ def _operations(report: Report, grid: Grid) -> Table:
         odd = any(findings.mark(item, report.margin) for part in found for item in part)
         name = Shown(group.operation, group.operation + numbers.APART_MARK * odd)
         rows.append((name, *map(_median, found), _largest(report, found)))
-    medians = [findings.medians(summary.tested(grid, index)) for index in indices]
+    medians = [findings.medians(findings.tested(grid.comparisons(index))) for index in indices]
     rows.append(("median, without controls",))
     kinds = (report.words.typical, report.words.mean.removeprefix("in-line "), "whole")
     for kind, shares in zip(kinds, zip(*medians, strict=True), strict=True):
@@ -94,10 +94,9 @@ def _sides(report: Report, grid: Grid) -> Iterator[Table]:
             name = Shown(group.operation, group.operation + numbers.APART_MARK * odd)
             said = findings.operation(found)
             old, new = map(_rounded, (said.old, said.new))
-            costs = (old, new, None if old is None or new is None else round(new - old, 1) + 0.0)
-            ruling = said.verdict and said.verdict.value
-            cells = (*costs, _median(found), ruling, _largest(report, [found], counts=False))
-            rows.append((name, *cells))
+            costs = (old, new, round(new - old, 1) + 0.0)
+            most = _largest(report, [found], counts=False)
+            rows.append((name, *costs, _median(found), said.verdict.value, most))
         tables.append(Table("operations", head, columns, (*rows, *_totals(report, grid, index))))
     said_of = summary.legend(report, [row for table in tables for row in table.rows])
     lead = (
@@ -109,13 +108,13 @@ def _sides(report: Report, grid: Grid) -> Iterator[Table]:
     yield from tables[1:]
 
 
-def _rounded(cost: float | None) -> float | None:
-    return cost if cost is None else round(cost, 0 if cost >= _WHOLE_NUMBERS else 1)
+def _rounded(cost: float) -> float:
+    return round(cost, 0 if cost >= _WHOLE_NUMBERS else 1)
 
 
 def _totals(report: Report, grid: Grid, index: int) -> Iterator[tuple[Value, ...]]:
     """Give the median overhead of each number, over all benchmarks but the controls."""
-    shares = findings.medians(summary.tested(grid, index))
+    shares = findings.medians(findings.tested(grid.comparisons(index)))
     names = (report.words.typical, report.words.mean, "whole cost")
     for name, share in zip(names, shares, strict=True):
         if share is not None:
@@ -129,9 +128,9 @@ def _share(share: float | None, mark: str, verdict: Verdict | None = None) -> Sh
 
 
 def _median(found: Sequence[Comparison]) -> Shown:
-    said = findings.operation(found)
-    if said.verdict is None:
+    if not found:
         return _share(None, "  ")
+    said = findings.operation(found)
     mark = numbers.VERDICT_MARKS[said.verdict] + (numbers.DECIDED_MARKS[said.number] or " ")
     cell = _share(said.overhead, mark, said.verdict)
     text = numbers.SOME_MARK * said.some + cell.text
@@ -145,8 +144,8 @@ def _largest(
 
     Its setup is the one whose median is largest, else it is named as well.
     """
-    most = findings.most(chain.from_iterable(found), report.margin)
-    if most is None or not most.overhead:
+    known = [item for item in chain.from_iterable(found) if math.isfinite(item.overhead)]
+    if not known or not (most := findings.most(known, report.margin)).overhead:
         return None
     usual = max(found, key=lambda part: abs(findings.medians(part).typical or 0.0))
     setup = "" if any(item is most.item for item in usual) else most.item.place.setup

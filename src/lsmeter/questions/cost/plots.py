@@ -70,17 +70,16 @@ def dots(grid: Grid) -> Specification | None:
     rows: Rows = []
     for index, name in enumerate(grid.heads):
         for group in grid.groups:
-            found = [c for c in group.comparisons(index) if not c.benchmark.control]
-            found = [c for c in found if math.isfinite(c.overhead)]
-            said = findings.operation(found)
-            if said.overhead is not None:
+            found = findings.tested(group.comparisons(index))
+            if found:
+                share = findings.operation(found).overhead
                 changes = [c.decided for c in found]
                 lows, highs = zip(
                     *((c.overhead_low, c.overhead_high) for c in changes), strict=True
                 )
                 ends = (min(lows), max(highs)) if math.isfinite(sum((*lows, *highs))) else ()
-                low, high = (end * 100 for end in ends or (said.overhead,) * 2)
-                row = {"setup": name, "operation": group.operation, "overhead": said.overhead * 100}
+                low, high = (end * 100 for end in ends or (share, share))
+                row = {"setup": name, "operation": group.operation, "overhead": share * 100}
                 rows.append({**row, "low": low, "high": high})
     if not rows:
         return None

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -249,16 +248,10 @@ def verdicts(found: list[Comparison]) -> str:
     return ", ".join(f"{n} {kind.value}" for kind, n in counts if n) or "no comparisons"
 
 
-def tested(grid: Grid, index: int) -> list[Comparison]:
-    """Return the comparisons of a column that have an overhead; controls are left out."""
-    found = grid.comparisons(index)
-    return [c for c in found if not c.benchmark.control and math.isfinite(c.overhead)]
-
-
 def summarise(report: Report, grid: Grid, index: int, *, short: bool = False) -> Summary:
     """Put one column of a grid into words."""
     column = grid.columns[index]
-    title, usable = column_title(grid, column), tested(grid, index)
+    title, usable = column_title(grid, column), findings.tested(grid.comparisons(index))
     facts = setup_facts(report, grid.place.kernel, column.setup)
     words, note = (facts.title, facts.note) if facts is not None else ("", "")
     named = f"{title} ({words})" if words else title
@@ -287,16 +280,11 @@ def summarise(report: Report, grid: Grid, index: int, *, short: bool = False) ->
     )
 
 
-def _named(report: Report, number: Number) -> str:
-    names = (report.words.typical, report.words.mean, "whole cost")
-    return dict(zip(Number, names, strict=True))[number]
-
-
 def _nothing(grid: Grid, index: int) -> str:
     """Say that a setup costs nothing, or that nothing is known of it."""
     found = grid.comparisons(index)
     if findings.untouched(grid, index):
-        return f"{many(len(tested(grid, index)), 'benchmark')} identical in every number."
+        return f"{many(len(findings.tested(found)), 'benchmark')} identical in every number."
     if found:
         return f"none of {many(len(found), 'comparison')} has an overhead."
     return "there is no number to compare; see the problems."
@@ -319,16 +307,18 @@ def _sentence(report: Report, grid: Grid, index: int, usable: list[Comparison], 
     beside = f" ({', '.join(apart)})" * bool(apart)
     column = grid.columns[index]
     if column.setup == column.baseline_setup:
-        far = findings.most(usable, report.margin)
-        moved = f", largest deviation {percent(far.overhead)}: {_which(far)}" if far else ""
-        return f"{counts}; median {percent(middle)}{beside}{moved}"
+        moved = _farthest(findings.most(usable, report.margin))
+        return f"{counts}; median {percent(middle)}{beside}, {moved}"
     over = "" if column.baseline_setup in column_title(grid, column) else column.baseline_setup
     base = f" over {over}" * bool(over)
     return f"median {percent(middle)}{base}{beside}{_range(usable, report.margin)}"
 
 
-def _which(part: findings.Part) -> str:
-    return f"{part.item.benchmark.id}{findings.named_number(part.number)}"
+def _farthest(part: findings.Part) -> str:
+    """Say what deviates most, and in which number where that is not the typical one."""
+    names = {Number.MEAN: " in the mean", Number.WHOLE: " in the whole cost"}
+    where = f"{part.item.benchmark.id}{names.get(part.number, '')}"
+    return f"largest deviation {percent(part.overhead)}: {where}"
 
 
 def _range(usable: list[Comparison], margin: float) -> str:
@@ -338,7 +328,7 @@ def _range(usable: list[Comparison], margin: float) -> str:
     not decide is named where it goes further by more than the margin.
     """
     said = {name: findings.operation(own) for name, own in numbers.by_operation(usable).items()}
-    parts = {name: (one.overhead or 0.0, one.verdict) for name, one in said.items()}
+    parts = {name: (one.overhead, one.verdict) for name, one in said.items()}
     if len(parts) < 2:
         parts = {item.benchmark.id: (item.overhead, item.verdict) for item in usable}
     known = {name: part for name, part in parts.items() if part[1] is not Verdict.INCONCLUSIVE}
@@ -347,9 +337,9 @@ def _range(usable: list[Comparison], margin: float) -> str:
     text = f", {' to '.join(texts if len(ends) > 1 else texts[:1])}{_open(parts, known)}"
     far = findings.most(usable, margin)
     most = max(abs(share) for share, _ in parts.values()) + margin
-    if far is None or far.number is far.item.decided_by or abs(far.overhead) <= most:
+    if far.number is far.item.decided_by or abs(far.overhead) <= most:
         return text
-    return f"{text}; largest deviation {percent(far.overhead)}: {_which(far)}"
+    return f"{text}; {_farthest(far)}"
 
 
 def _open(parts: Collection[str], known: Collection[str]) -> str:
@@ -360,11 +350,13 @@ def _open(parts: Collection[str], known: Collection[str]) -> str:
 
 
 def _more(report: Report, grid: Grid, index: int, usable: list[Comparison]) -> Iterator[str]:
+    names = (report.words.typical, report.words.mean)
     medians = findings.medians(usable).text(report.words)
     yield f"Median over {many(len(usable), 'benchmark')}: {medians}."
-    if (far := findings.most(usable, report.margin)) is not None:
-        said = f"{_named(report, far.number)} {percent(far.overhead)}: {far.item.benchmark.id}"
-        yield f"Largest deviation: {said} ({findings.values(report, far)})."
+    far = findings.most(usable, report.margin)
+    name = dict(zip(Number, (*names, "whole cost"), strict=True))[far.number]
+    said = f"{name} {percent(far.overhead)}: {far.item.benchmark.id}"
+    yield f"Largest deviation: {said} ({findings.values(report, far)})."
     yield from findings.disagreements(report, usable)
     yield from findings.differences(report, grid, index)
 

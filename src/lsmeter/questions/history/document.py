@@ -8,7 +8,6 @@ have the median of the typical overheads.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -60,8 +59,7 @@ def find_points(run: RunData) -> tuple[Point, ...]:
     releases = {kernel.name: kernel.release for kernel in run.manifest.kernels}
     found = grouped(
         ((item.place.kernel, item.place.setup, operation), item)
-        for item in within_run(run.manifest, cell_results(run))
-        if not item.benchmark.control and math.isfinite(item.overhead)
+        for item in findings.tested(within_run(run.manifest, cell_results(run)))
         for operation in (item.benchmark.operation, ALL)
     )
     return tuple(
@@ -71,14 +69,11 @@ def find_points(run: RunData) -> tuple[Point, ...]:
 
 
 def _point(where: tuple[str, str, str, str], items: Sequence[Comparison], margin: float) -> Point:
-    said = findings.operation(items)
-    far = findings.most(items, margin)
-    largest = far.overhead if far is not None else 0.0
+    largest = findings.most(items, margin).overhead
     if where[-1] == ALL:
         return Point(*where, findings.medians(items).typical or 0.0, largest, len(items))
-    median = 0.0 if said.overhead is None else said.overhead
-    ruling = said.verdict.value if said.verdict else ""
-    return Point(*where, median, largest, len(items), ruling, said.number.value)
+    said = findings.operation(items)
+    return Point(*where, said.overhead, largest, len(items), said.verdict.value, said.number.value)
 
 
 def _cell(point: Point | None) -> Value:

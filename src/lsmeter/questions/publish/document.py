@@ -241,7 +241,7 @@ def amount(step: Step) -> str:
     """Write how much the change is."""
     unit = numbers.unit_word(step.after.graph.unit)
     of = step.change
-    return f"{of.points * 100:+.1f} points, {change(round(of.difference, 1))} {unit}"
+    return f"{of.points.value * 100:+.1f} points, {change(round(of.difference.value, 1))} {unit}"
 
 
 def cause(step: Step) -> str:
@@ -339,8 +339,8 @@ def _step(step: Step, places: dict[Release, int], graphs: dict[Graph, int]) -> d
         "kernel": places[step.after.release],
         "since_kernel": places[step.before.release],
         "number": step.change.number.value,
-        "points": _rounded(step.change.points),
-        "difference": _rounded(step.change.difference),
+        "points": _rounded(step.change.points.value),
+        "difference": _rounded(step.change.difference.value),
         "moved": vars(step.moved) if step.moved else None,
         "is_of_baseline": step.is_of_baseline,
         "beside": list(step.beside),

@@ -151,7 +151,7 @@ class Step:
     @property
     def is_of_baseline(self) -> bool:
         """Whether the setup adds as many as before, as far as it is shown: to one decimal."""
-        return not round(self.change.difference, 1)
+        return not round(self.change.difference.value, 1)
 
 
 @dataclass(frozen=True)
@@ -286,7 +286,7 @@ def make_site(points: Iterable[Point], problems: Iterable[Problem] = ()) -> Site
     )
     releases = sorted({point.release for point in kept.values()}, key=lambda item: item.order)
     steps = [step for line in lines for step in find_steps(line)]
-    steps.sort(key=lambda step: -abs(step.change.points))
+    steps.sort(key=lambda step: -abs(step.change.points.value))
     steps.sort(key=lambda step: step.after.release.order, reverse=True)
     updated = max((point.origin.created for point in kept.values()), default="")
     return Site(tuple(releases), lines, tuple(steps), tuple(said), updated)
