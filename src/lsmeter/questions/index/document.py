@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from lsmeter.core.groups import grouped
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.contract import run_contract
@@ -14,16 +15,7 @@ from lsmeter.questions.cells.frame import run_document
 from lsmeter.questions.cells.rows import PLACE
 from lsmeter.questions.index.figures import FULL, Index
 from lsmeter.statistics.blocks import Interval
-from lsmeter.tables.fields import (
-    Each,
-    Field,
-    Maybe,
-    Row,
-    fields_of,
-    flat_table,
-    named,
-    tabled,
-)
+from lsmeter.tables.fields import Each, Field, Maybe, Row, fields_of, flat_table, named, tabled
 from lsmeter.tables.intervals import Bounded, intervals
 from lsmeter.tables.model import Detail, Document, Section, Shown, Table
 from lsmeter.tables.values import first_of
@@ -47,8 +39,8 @@ def index_document(
 ) -> Document:
     """Return what `index` shows: a table for each kernel, suite, file system and user."""
     entries = [_DATA.entry(item) for item in found]
-    kinds = dict.fromkeys(item.place.beside for item in found)
-    tables = tuple(_table([item for item in found if item.place.beside == k]) for k in kinds)
+    places = grouped((item.place.beside, item) for item in found)
+    tables = tuple(map(_table, places.values()))
     says = f"100 is {reference}; a lower index is always slower."
     words = find_instrument(run.manifest.instrument).words
     also = words.mean if any(item.mean for item in found) else "whole cost"
@@ -59,10 +51,8 @@ def index_document(
     data = {"reference": reference, "indices": entries}
     made = run_document(run, CONTRACT.name, "Index over suites", (section,), (), data)
     rows = (
-        Bounded(
-            ", ".join(i.place.beside), i.place.setup, i.typical.value, i.typical.low, i.typical.high
-        )
-        for i in found
+        Bounded(", ".join(item.place.beside), item.place.setup, *vars(item.typical).values())
+        for item in found
     )
     caption = f"Dot: the index of the {words.typical} costs; line: its interval. {says}"
     picture = intervals("Index of each setup", caption, "index", FULL, rows)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lsmeter.core.groups import grouped
 from lsmeter.core.model import Place
 from lsmeter.core.model.conclusion import Estimate, WholeCost
 from lsmeter.measure.instruments import find_instrument
@@ -46,30 +47,22 @@ class Index:
 def run_indices(own: RunData, reference: RunData, setup: str) -> tuple[Index, ...]:
     """Compare each place of a run with a setup of another run, or of itself."""
     instrument = find_instrument(own.manifest.instrument)
-    found = cell_results(own)
-    others = found if own is reference else cell_results(reference)
+    sides = cell_results(own), cell_results(reference)
     together = None
     if instrument.index is not None:
-        readings = _readings(found), _readings(others)
+        readings = tuple(map(_readings, sides))
         together = partial(_together, instrument.index, readings, is_one_run=own is reference)
-    estimates, against = (
-        [x for result in side for x in result.estimates] for side in (found, others)
-    )
+    estimates, against = ([x for result in side for x in result.estimates] for side in sides)
     alike = partial(_alike, own.manifest, reference.manifest)
     return indices(estimates, against, setup, together, alike)
 
 
 def _alike(own: Manifest, reference: Manifest, name: str, other: str) -> bool:
     """Whether a kernel may stand beside another: of one architecture, in one run of one version."""
-    sides = ((own, name), (reference, other))
-    kinds = [
-        (
-            next(kernel.arch for kernel in of.kernels if kernel.name == each),
-            versions(of)[each] if own is reference else "",
-        )
-        for of, each in sides
-    ]
-    return kinds[0] == kinds[1]
+    arches = [{kernel.name: kernel.arch for kernel in run.kernels} for run in (own, reference)]
+    if arches[0][name] != arches[1][other]:
+        return False
+    return own is not reference or versions(own)[name] == versions(own)[other]
 
 
 _Readings = Mapping[tuple[Place, str], Sequence[Any]]
@@ -85,7 +78,7 @@ def _readings(results: Iterable[CellResult]) -> _Readings:
 
 def _together(
     index: Callable[..., tuple[Interval, Interval]],
-    readings: tuple[_Readings, _Readings],
+    readings: Sequence[_Readings],
     pairs: _Pairs,
     *,
     is_one_run: bool,
@@ -118,23 +111,24 @@ def indices(
     no index. together gives the indices of typical costs and means where replicates of all
     benchmarks tell of them.
     """
-    against: dict[tuple[str, ...], dict[str, dict[str, Estimate]]] = {}
-    for item in reference:
-        if item.place.setup == setup:
-            kernels = against.setdefault(item.place.beside[1:], {})
-            kernels.setdefault(item.place.kernel, {})[item.benchmark.id] = item
-    places: dict[Place, dict[str, Estimate]] = {}
-    for item in estimates:
-        places.setdefault(item.place, {})[item.benchmark.id] = item
+    against = _by_place(item for item in reference if item.place.setup == setup)
     found = []
-    for place, own in places.items():
-        known = against.get(place.beside[1:], {})
-        kernels = {name: of for name, of in known.items() if alike(place.kernel, name)}
+    for place, own in _by_place(estimates).items():
+        kernels = {
+            at.kernel: of
+            for at, of in against.items()
+            if at.beside[1:] == place.beside[1:] and alike(place.kernel, at.kernel)
+        }
         only = next(iter(kernels.values())) if len(kernels) == 1 else None
         other = kernels.get(place.kernel, only)
         if other and (index := _index(place, own, other, together)):
             found.append(index)
     return tuple(found)
+
+
+def _by_place(estimates: Iterable[Estimate]) -> dict[Place, dict[str, Estimate]]:
+    places = grouped((item.place, (item.benchmark.id, item)) for item in estimates)
+    return {place: dict(items) for place, items in places.items()}
 
 
 def _index(
