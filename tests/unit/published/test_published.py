@@ -15,7 +15,7 @@ from lsmeter.catalogue.studies import Published, Row, find_published, published_
 from lsmeter.catalogue.workloads import load_workload, workload_names
 from lsmeter.core.errors import UsageError
 from lsmeter.guest.probe import catalogue, find_probe
-from lsmeter.questions.cost import data
+from lsmeter.questions.cost import beside, data
 from lsmeter.tables.render import Options
 from tests.unit.report.builders import render, report
 
@@ -126,6 +126,20 @@ def test_rows_stand_beside_ours(tmp_path: Path) -> None:
     assert "Of the rows: both: a remark." in part
     for form in ("markdown", "html", "text"):
         assert "Beside mine" in render(made, form)
+
+
+def test_a_column_is_named_by_no_suite(tmp_path: Path) -> None:
+    """A column holds the rows of all suites: no name of one stands at its head."""
+    study = own(tmp_path, OWN.replace("net: tcp-connect ip=4", "net: open depth=1"))
+    found = report(setups=("capability", "selinux", "bpf"))
+    net = tuple(
+        replace(item, place=replace(item.place, suite="net"))
+        for item in found.comparisons
+        if item.place.setup == "selinux"
+    )
+    shown = replace(found, comparisons=(*found.comparisons, *net), beside=(study,))
+    (section,) = beside.sections(shown)
+    assert [column.head for column in section.tables[0].columns[-2:]] == ["selinux", "bpf"]
 
 
 def test_programs_get_the_same(tmp_path: Path) -> None:

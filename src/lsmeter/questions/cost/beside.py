@@ -25,6 +25,7 @@ _RULE = (
     "signs and order can be compared, sizes only with care."
 )
 _SPURIOUS = "(s)"
+# Our comparisons by suite and benchmark, and by place without its suite: a row may be of several.
 _Found = Mapping[tuple[str, str], Mapping[Place, Comparison]]
 
 
@@ -61,24 +62,21 @@ def _here(report: Report) -> str:
 
 
 def _comparisons(report: Report) -> _Found:
-    found = grouped(((i.place.suite, i.benchmark.id), (i.place, i)) for i in report.comparisons)
+    found = grouped(
+        ((item.place.suite, item.benchmark.id), (replace(item.place, suite=""), item))
+        for item in report.comparisons
+    )
     return {name: dict(items) for name, items in found.items()}
 
 
-def _places(study: Published, ours: _Found) -> list[Place]:
-    """Return where the rows were measured, each suite's place once."""
-    wanted = (name for row in study.rows for name in row.benchmarks)
-    every = (place for name in wanted for place in ours.get(name, {}))
-    return list({_apart(place): place for place in every}.values())
-
-
-def _apart(place: Place) -> Place:
-    """Leave out the suite: a row may be of several."""
-    return replace(place, suite="")
+def _places(rows: Sequence[Printed], ours: _Found) -> list[Place]:
+    """Return where the benchmarks of some rows were measured."""
+    wanted = (name for row in rows for name in row.benchmarks)
+    return list(dict.fromkeys(place for name in wanted for place in ours.get(name, {})))
 
 
 def _table(study: Published, ours: _Found) -> Table:
-    places = _places(study, ours)
+    places = _places(study.rows, ours)
     names = _names(places)
     columns = (
         Column("row", "row", Kind.NAME),
@@ -91,7 +89,7 @@ def _table(study: Published, ours: _Found) -> Table:
         if row.table != table:
             table = row.table
             rows.append((table,))
-        own = (_own(row, ours, _apart(place)) for place in places)
+        own = (_own(row, ours, place) for place in places)
         printed = [value for name in study.setups for value in _printed_values(study, row, name)]
         rows.append((Shown(row.name, row.name, hover=row.note), *printed, *own))
     return Table("beside", "", columns, tuple(rows), more=tuple(_lacking(study, ours)))
@@ -147,17 +145,14 @@ def _scatters(study: Published, setup: str) -> bool:
 
 def _own(row: Printed, ours: _Found, place: Place) -> float | None:
     """Return our overhead: of several benchmarks that of their sum."""
-    parts = [
-        next((item for at, item in ours.get(name, {}).items() if _apart(at) == place), None)
-        for name in row.benchmarks
-    ]
-    found = [item for item in parts if item is not None]
+    parts = [ours.get(name, {}).get(place) for name in row.benchmarks]
+    found = [item.in_line for item in parts if item is not None]
     if not found or len(found) < len(parts):
         return None
     if len(found) == 1:
-        return found[0].in_line.overhead
-    base = math.fsum(item.in_line.baseline_value for item in found)
-    return math.fsum(item.in_line.value for item in found) / base - 1 if base else None
+        return found[0].overhead
+    base = math.fsum(item.baseline_value for item in found)
+    return math.fsum(item.value for item in found) / base - 1 if base else None
 
 
 def _lacking(study: Published, ours: _Found) -> Iterator[str]:
@@ -218,10 +213,9 @@ def entries(report: Report) -> list[dict[str, Any]]:
 
 def _entry(study: Published, row: Printed, ours: _Found) -> dict[str, Any]:
     printed = {name: over for name in study.setups if (over := row.overhead(name)) is not None}
-    places = {_apart(place): place for name in row.benchmarks for place in ours.get(name, {})}
     own = [
         {key: value for key, value in vars(at).items() if key != "suite"} | {"overhead": over}
-        for at in places
+        for at in _places([row], ours)
         if (over := _own(row, ours, at)) is not None
     ]
     benchmarks = [{"suite": suite, "id": name} for suite, name in row.benchmarks]
