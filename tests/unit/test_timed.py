@@ -23,10 +23,10 @@ from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import PlannedBoot, make_plan, with_blocks
 from lsmeter.measure.instruments.timed import LEAST_BLOCKS, blocks, compare, judge
 from lsmeter.measure.results.directory import RunData
+from lsmeter.questions.cells.cells import still_open
 from lsmeter.questions.compare import document as compared
 from lsmeter.questions.cost.build import compare_runs, make_report
 from lsmeter.questions.cost.document import report_document
-from lsmeter.questions.cost.growing import still_open
 from lsmeter.questions.cost.model import Report
 from lsmeter.statistics.blocks import Block
 from lsmeter.statistics.estimate import BootReadings

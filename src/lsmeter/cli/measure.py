@@ -71,8 +71,8 @@ from lsmeter.measure.run import took
 from lsmeter.measure.run.execute import Settings, execute, is_kept, is_stored
 from lsmeter.measure.run.stopping import stopped_early
 from lsmeter.measure.tasks import find_task
+from lsmeter.questions.cells.cells import still_open
 from lsmeter.questions.cells.verify import damage_code
-from lsmeter.questions.cost.growing import still_open
 from lsmeter.sources.images.build import resolve_image
 from lsmeter.sources.kernels.resolve import DEFAULT_MODULES, Request, expand, is_pattern, resolve
 from lsmeter.statistics.family import Looks

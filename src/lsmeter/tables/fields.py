@@ -69,7 +69,7 @@ class Each(NamedTuple):
 
 
 class By(NamedTuple):
-    """Values by name."""
+    """Values by name, of a mapping or of pairs."""
 
     of: Any
 
@@ -173,7 +173,7 @@ def _written(of: object, value: Any, whole: Mapping[str, Any]) -> Any:
     if isinstance(of, Each):
         return [_written(of.of, item, whole) for item in value]
     if isinstance(of, By):
-        return {key: _written(of.of, item, whole) for key, item in value.items()}
+        return {key: _written(of.of, item, whole) for key, item in dict(value).items()}
     return _written(of.of, value, whole) if isinstance(of, Maybe) else plain(value)
 
 

@@ -23,6 +23,7 @@ from lsmeter.core.model import (
     Whole,
 )
 from lsmeter.core.model.conclusion import Comparison, Estimate, Verdict
+from lsmeter.core.model.setup import is_again
 from lsmeter.measure.instruments import Instrument, find_instrument
 from lsmeter.measure.results.column import as_array
 from lsmeter.measure.results.directory import RunData, keep_by_run
@@ -188,6 +189,20 @@ def within_run(manifest: Manifest, results: Sequence[CellResult]) -> tuple[Compa
             if item.verdict is not Verdict.INCONCLUSIVE or key not in stands
         }
     return tuple(_concluded(item, stands[item.place, item.benchmark.id]) for item in found)
+
+
+def still_open(run: RunData) -> tuple[int, int]:
+    """Return how many comparisons of a run that grows have no verdict yet, and of how many.
+
+    Controls and the baseline against itself are no questions: nobody waits for them.
+    """
+    base = run.manifest.baseline_setup
+    asked = [
+        item
+        for item in within_run(run.manifest, cell_results(run))
+        if not item.benchmark.control and not is_again(item.place.setup, base)
+    ]
+    return sum(item.verdict is Verdict.INCONCLUSIVE for item in asked), len(asked)
 
 
 def _concluded(item: Comparison, then: Comparison) -> Comparison:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The rows that all questions share, declared once: comparisons, estimates, what they are of."""
+"""What the JSON forms of all runs share, declared once: heads, comparisons, estimates, problems."""
 
 from __future__ import annotations
 
-from lsmeter.core.model import Better, Place
+from lsmeter.core.model import Better, Place, Problem
 from lsmeter.core.model.conclusion import (
     BootPeak,
     Change,
@@ -15,9 +15,14 @@ from lsmeter.core.model.conclusion import (
     Verdict,
     WholeCost,
 )
-from lsmeter.tables.fields import By, Each, Field, Maybe, Row, fields_of, given, named
+from lsmeter.tables.fields import By, Contract, Each, Field, Maybe, Row, fields_of, given, named
 from lsmeter.tables.model import Kind
 
+RUN = (
+    *map(named, ("title", "created", "lsmeter_version", "command", "instrument", "covers")),
+    Field("conditions", of=By(bool | int | str)),
+)
+PROBLEMS = Field("problems", of=Each(Row(fields_of(Problem))))
 PLACE = fields_of(Place, of="place.")
 _BENCHMARK = (
     named("id", "benchmark.id"),
@@ -98,3 +103,8 @@ ESTIMATE = Row(
         Field("by_boot", value="evidence.by_boot", of=Each(Row(fields_of(BootPeak)))),
     )
 )
+
+
+def run_contract(name: str, *fields: Field) -> Contract:
+    """Return the form of a run's document, which has these fields beside those of every run."""
+    return Contract(name, 1, Row((*RUN, *fields, PROBLEMS, Field("notes", of=Each(str)))))

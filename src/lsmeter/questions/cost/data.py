@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
-from lsmeter.core.model import Kernel, Place, Problem
+from lsmeter.core.model import Kernel, Place
 from lsmeter.core.model.conclusion import Tests
 from lsmeter.questions.attribution.data import ACCOUNT, LAYER
 from lsmeter.questions.cells.evidence import CheckOutcome, OneOffCost, StateChange
 from lsmeter.questions.cells.layers import LayerCost
-from lsmeter.questions.cells.rows import COMPARISON, ESTIMATE, MEASURED, PLACE
+from lsmeter.questions.cells.rows import COMPARISON, ESTIMATE, MEASURED, PLACE, PROBLEMS
 from lsmeter.questions.cost import beside, summary
 from lsmeter.questions.cost.model import Report, SetupFacts
 from lsmeter.questions.events import document as events
@@ -44,10 +43,6 @@ def _others(kind: type, *but: str) -> tuple[Field, ...]:
     return tuple(field for field in fields_of(kind) if field.key not in {"place", *but})
 
 
-def _pairs(item: object, key: str) -> dict[str, str]:
-    return dict(getattr(item, key))
-
-
 def _counters(item: StateChange) -> dict[str, dict[str, float]]:
     return {
         counter.name: {
@@ -73,36 +68,20 @@ _LAYERED = Row(
         Field("layers", of=Each(Row(fields_of(LayerCost)))),
     )
 )
+_SETUP = Row((*_others(SetupFacts, "facts"), Field("facts", of=By(str))))
 _KERNEL = ("name", "release", "version", "origin", "image_sha256", "boot_protocol")
 # What many reports have nothing for is left out of those.
 REPORT = Row(
     (
-        *(named(key) for key in ("title", "created", "lsmeter_version", "command")),
-        *(
-            named("instrument"),
-            named("unit"),
-            Field("measured", value=summary.measured_fact, of=str),
-        ),
+        *map(named, ("title", "created", "lsmeter_version", "command", "instrument", "unit")),
+        Field("measured", value=summary.measured_fact, of=str),
         *(named("baseline_setup"), Field("margin")),
-        *(
-            Field(key, value=partial(_pairs, key=key), of=By(str))
-            for key in ("conditions", "host", "tools")
-        ),
+        *(Field(key, of=By(str)) for key in ("conditions", "host", "tools")),
         Field("kernels", of=Each(Row(fields_of(Kernel, *_KERNEL)))),
-        Field(
-            "setups",
-            of=Each(
-                Row(
-                    (
-                        *_others(SetupFacts, "facts"),
-                        Field("facts", value=partial(_pairs, key="facts"), of=By(str)),
-                    )
-                )
-            ),
-        ),
+        Field("setups", of=Each(_SETUP)),
         Field("estimates", of=Each(ESTIMATE)),
         Field("comparisons", of=Each(COMPARISON)),
-        Field("problems", of=Each(Row(fields_of(Problem)))),
+        PROBLEMS,
         Field("notes", of=Each(str)),
         Field("warnings", of=Each(str), rare=True),
         Field("accounts", of=Each(ACCOUNT), rare=True),

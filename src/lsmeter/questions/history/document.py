@@ -21,9 +21,9 @@ from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import Manifest
 from lsmeter.questions.cells.cells import cell_results, within_run, without_baseline
-from lsmeter.questions.cells.contract import PROBLEMS, RUN
 from lsmeter.questions.cells.covers import left_out
 from lsmeter.questions.cells.frame import missing_note, problem_section, run_data, run_facts
+from lsmeter.questions.cells.rows import PROBLEMS, RUN
 from lsmeter.questions.cost import findings
 from lsmeter.tables import look, numbers
 from lsmeter.tables.fields import Contract, Each, Field, Row, flat_table, named
@@ -182,22 +182,20 @@ def _answer(
     run: RunData, points: Sequence[Point], setups: Sequence[str], kernels: Sequence[str]
 ) -> Iterator[str]:
     """Say how each setup's overhead went from the oldest kernel to the newest."""
+    base = run.manifest.baseline_setup
     if not points:
-        yield f"Nothing was compared: no setup beside {run.manifest.baseline_setup} has a number."
+        yield f"Nothing was compared: no setup beside {base} has a number."
     unit = numbers.unit_word(find_instrument(run.manifest.instrument).unit)
     arches = {kernel.name: kernel.arch for kernel in run.manifest.kernels}
     every = [point for point in points if point.operation == ALL]
     by_line = grouped(((point.setup, arches[point.kernel]), point) for point in every)
-    for setup, arch in sorted(by_line, key=lambda line: setups.index(line[0])):
-        mine = list(by_line[setup, arch])
+    for (setup, _), mine in sorted(by_line.items(), key=lambda line: setups.index(line[0][0])):
         mine.sort(key=lambda point: kernels.index(point.kernel))
         shown = mine if len(mine) <= _KERNELS else [mine[0], mine[-1]]
         costs = ", ".join(f"{percent(point.median)} on {point.kernel}" for point in shown)
         ends = [percent(f(point.median for point in mine)) for f in (min, max)]
-        span = (
-            f"; {ends[0]} to {ends[1]} over {len(mine)} kernels" if len(mine) > len(shown) else ""
-        )
-        base = run.manifest.baseline_setup
+        left = len(mine) > len(shown)
+        span = f"; {ends[0]} to {ends[1]} over {len(mine)} kernels" * left
         yield f"{setup}: median {costs}{span}, over {base} ({unit} a call)."
 
 

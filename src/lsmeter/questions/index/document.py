@@ -10,9 +10,8 @@ from dataclasses import replace
 from lsmeter.core.groups import grouped
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
-from lsmeter.questions.cells.contract import run_contract
 from lsmeter.questions.cells.frame import run_document
-from lsmeter.questions.cells.rows import PLACE
+from lsmeter.questions.cells.rows import PLACE, run_contract
 from lsmeter.questions.index.figures import FULL, Index
 from lsmeter.statistics.blocks import Interval
 from lsmeter.tables.fields import Each, Field, Maybe, Row, fields_of, flat_table, named, tabled

@@ -9,9 +9,8 @@ from dataclasses import replace
 from lsmeter.core.groups import grouped
 from lsmeter.core.model import Place
 from lsmeter.measure.results.directory import RunData
-from lsmeter.questions.cells.contract import run_contract
 from lsmeter.questions.cells.frame import run_document
-from lsmeter.questions.cells.rows import PLACE, PLACED
+from lsmeter.questions.cells.rows import PLACE, PLACED, run_contract
 from lsmeter.questions.slopes.figures import Slope, Slopes, find_slopes, published_slope, table6
 from lsmeter.statistics.regression import Regression, Whole
 from lsmeter.tables import look
