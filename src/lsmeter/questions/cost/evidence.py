@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from lsmeter.core.groups import grouped
-from lsmeter.core.model import Place
 from lsmeter.questions.cells.evidence import BOOT_TITLE, CheckOutcome, Gauge, StateChange
 from lsmeter.questions.cost.model import Report
 from lsmeter.tables import numbers
+from lsmeter.tables.fields import SETUP, Field, named, tabled
 from lsmeter.tables.model import Column, Detail, Item, Kind, Section, Shown, Table, Tone, Value
 from lsmeter.tables.values import MISSING, many
 
@@ -35,23 +35,21 @@ _OF = "_of"  # `buckets_used_of` is what `buckets_used` is a part of
 
 def checks(report: Report, detail: Detail) -> Section:
     """Show how enforcement checks went; where short, those that failed."""
-    items: dict[Place, list[Item]] = {}
-    for item in report.checks:
-        if detail is not Detail.SHORT or not _held(item):
-            heading = Item(item.place.label, tone=Tone.HEADING)
-            items.setdefault(item.place, [heading]).append(_check(item))
-    found = tuple(chain.from_iterable(items.values()))
+    places = grouped(
+        (item.place.label, _check(item))
+        for item in report.checks
+        if detail is not Detail.SHORT or not _held(item)
+    )
+    headed = ((Item(label, tone=Tone.HEADING), *items) for label, items in places.items())
+    found = tuple(chain.from_iterable(headed))
     return Section("Enforcement checks", (_CHECKS,), items=found, key="checks")
 
 
 def held(report: Report) -> Iterator[str]:
     """Count the enforcement checks that held, in one line."""
-    found: dict[str, set[str]] = {}
-    for item in report.checks:
-        if _held(item):
-            found.setdefault(item.place.setup, set()).add(item.name)
+    found = grouped((item.place.setup, item.name) for item in report.checks if _held(item))
     if found:
-        names = ", ".join(f"{setup} ({len(checks)})" for setup, checks in found.items())
+        names = ", ".join(f"{setup} ({len({*checks})})" for setup, checks in found.items())
         yield f"Enforcement checks held in every boot: {names}."
 
 
@@ -78,52 +76,38 @@ def states(report: Report, detail: Detail) -> Section:
     return Section("State of the modules", (_STATES,), tuple(tables), key="states")
 
 
-_Key = tuple[str, str]  # the state and the number's name
-
-
 def _states(label: str, found: Sequence[StateChange], *, full: bool) -> Table:
     """Show how far counters went; of a gauge, the boot in which it was largest."""
-    moved: dict[_Key, dict[str, list[tuple[int, int]]]] = {}  # how far, in how many readings
-    gauges: dict[_Key, dict[str, Gauge]] = {}
-    names: dict[str, None] = {}
-    for item in chain.from_iterable(numbers.by_operation(found).values()):
-        name = item.benchmark.id if full else item.benchmark.operation
-        names[name] = None
-        for counter in item.counters:
-            of = moved.setdefault((item.state, counter.name), {})
-            of.setdefault(name, []).append((counter.difference, item.readings))
-        for gauge in item.gauges:
-            known = gauges.setdefault((item.state, gauge.name), {})
-            known[name] = max(known.get(name, gauge), gauge, key=lambda one: one.after)
+    items = [*chain.from_iterable(numbers.by_operation(found).values())]
+    by_name = grouped((i.benchmark.id if full else i.benchmark.operation, i) for i in items)
+    counters = dict.fromkeys((item.state, of.name) for item in items for of in item.counters)
+    gauges = dict.fromkeys((item.state, of.name) for item in items for of in item.gauges)
     standing = [
         (state, name)
         for state, name in gauges
         if not (name.endswith(_OF) and (state, name.removesuffix(_OF)) in gauges)
     ]
-    alike = Counter(name for _, name in (*moved, *standing))
+    alike = Counter(name for _, name in (*counters, *standing))
     heads = (
         Column("_".join(key), " ".join(key[alike[key[1]] == 1 :]).replace("_", " "))
-        for key in (*moved, *standing)
+        for key in (*counters, *standing)
     )
-    rows = (
-        (
-            name,
-            *(_rate(moved[key].get(name, [])) for key in moved),
-            *(
-                _gauge(
-                    gauges[state, gauge].get(name), gauges.get((state, gauge + _OF), {}).get(name)
-                )
-                for state, gauge in standing
-            ),
-        )
-        for name in names
+    rows = tuple(
+        (name, *(_rate(mine, *key) for key in counters), *(_gauge(mine, *key) for key in standing))
+        for name, mine in by_name.items()
     )
     first = Column("benchmark", "benchmark" if full else "operation", Kind.NAME)
-    return Table("states", label, (first, *heads), tuple(rows), lead=() if full else (_MEANS,))
+    return Table("states", label, (first, *heads), rows, lead=() if full else (_MEANS,))
 
 
-def _rate(moved: Sequence[tuple[int, int]]) -> Value:
+def _rate(found: Sequence[StateChange], state: str, name: str) -> Value:
     """Write how far a counter went in each reading."""
+    moved = [
+        (of.difference, item.readings)
+        for item in found
+        for of in item.counters
+        if (item.state, of.name) == (state, name)
+    ]
     readings = sum(count for _, count in moved)
     if not readings:
         return None
@@ -135,8 +119,9 @@ def _rate(moved: Sequence[tuple[int, int]]) -> Value:
     return Shown(rate, f"{rate:,.2f}" if abs(rate) < 100 else f"{rate:,.1f}")
 
 
-def _gauge(gauge: Gauge | None, whole: Gauge | None) -> Value:
-    """Write how a gauge went; whole is what it is a part of."""
+def _gauge(found: Sequence[StateChange], state: str, name: str) -> Value:
+    """Write how a gauge went, and what it is a part of."""
+    gauge, whole = _largest(found, state, name), _largest(found, state, name + _OF)
     if gauge is None:
         return Shown(None, MISSING)
     text = f"{gauge.after:,}" + (f"/{whole.after:,}" if whole is not None else "")
@@ -145,19 +130,24 @@ def _gauge(gauge: Gauge | None, whole: Gauge | None) -> Value:
     return Shown(gauge.after, text)
 
 
+def _largest(found: Sequence[StateChange], state: str, name: str) -> Gauge | None:
+    gauges = (of for item in found if item.state == state for of in item.gauges if of.name == name)
+    return max(gauges, key=lambda of: of.after, default=None)
+
+
 def one_off(report: Report) -> Section:
     """List the steps of each setup, and the guest boots of all."""
-    found: dict[tuple[str, str], list[tuple[Value, ...]]] = {}
-    for item in report.one_off:
-        boot = item.title == BOOT_TITLE
-        title = f"Guest boot on {', '.join(item.place.beside)}" if boot else item.place.label
-        name = item.place.setup if boot else item.title
-        counts = (item.insns, item.low_insns, item.high_insns, item.boots)
-        found.setdefault(("setup" if boot else "step", title), []).append((name, *counts))
-    keys = (("insns", "instructions"), ("low_insns", "least"), ("high_insns", "most"))
-    columns = (*(Column(*names) for names in keys), Column("boots", "boots"))
-    tables = (
-        Table(key, title, (Column(key, key, Kind.NAME), *columns), tuple(rows))
-        for (key, title), rows in sorted(found.items(), key=lambda item: item[0][0] == "setup")
+    steps = grouped((item.place.label, item) for item in report.one_off if item.title != BOOT_TITLE)
+    boots = grouped(
+        (f"Guest boot on {', '.join(item.place.beside)}", item)
+        for item in report.one_off
+        if item.title == BOOT_TITLE
     )
-    return Section("One-off costs", (_ONE_OFF,), tuple(tables), key="one-off")
+    insns = (("insns", "instructions"), ("low_insns", "least"), ("high_insns", "most"))
+    counts = (*(Field(*names) for names in insns), Field("boots", "boots"))
+    step = named("step", "title")
+    tables = (
+        *(tabled("step", title, (step, *counts), items) for title, items in steps.items()),
+        *(tabled("setup", title, (SETUP, *counts), items) for title, items in boots.items()),
+    )
+    return Section("One-off costs", (_ONE_OFF,), tables, key="one-off")
