@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -117,8 +116,7 @@ def changed_section(report: Report) -> Section:
     shown = [item for items in moved.values() for item in items[:room]]
 
     def head(item: _Changed) -> str:
-        counts = Counter(x.said.verdict for x in places[item.place])
-        said = ", ".join(f"{counts[kind]} {kind}" for kind in Verdict if counts[kind])
+        said = findings.verdicts(x.said.verdict for x in places[item.place])
         name = item.place.label if several else item.place.setup
         return f"{name}: {said}"
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from lsmeter.core.groups import grouped
 from lsmeter.core.model.conclusion import Change, Comparison, Difference, Estimate, Number, Verdict
 from lsmeter.measure.instruments import Words
-from lsmeter.questions.cost.blocks import needed
+from lsmeter.questions.cost.blocks import MOVED, needed
 from lsmeter.questions.cost.grids import Grid
 from lsmeter.questions.cost.model import Report
 from lsmeter.questions.cost.repeats import by_boot
@@ -26,7 +26,6 @@ from lsmeter.tables import numbers
 from lsmeter.tables.values import change, count, many, percent, some
 
 _FIRST = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.EQUIVALENT)
-_MOVED = frozenset({Verdict.SLOWER, Verdict.FASTER})
 _NAMED = 4  # of the benchmarks that have no typical count
 _FEW = 6  # operations of a cause in short
 DISAGREE = "the numbers disagree"  # as statistics/verdict.py says it
@@ -47,7 +46,7 @@ def apart(item: Comparison, other: Change | None, margin: float) -> bool:
 
 def mark(item: Comparison, margin: float) -> str:
     """Return the mark of a cell that the typical count decided, and others say more or less."""
-    if item.verdict not in _MOVED or item.decided_by is not Number.TYPICAL:
+    if item.verdict not in MOVED or item.decided_by is not Number.TYPICAL:
         return ""
     odd = apart(item, item.whole, margin) or apart(item, item.mean, margin)
     return numbers.APART_MARK if odd else ""
@@ -89,6 +88,12 @@ def operation(found: Sequence[Comparison]) -> Operation:
 def tested(found: Iterable[Comparison]) -> list[Comparison]:
     """Return the comparisons that have an overhead; controls are left out."""
     return [c for c in found if not c.benchmark.control and math.isfinite(c.overhead)]
+
+
+def verdicts(found: Iterable[Verdict]) -> str:
+    """Count verdicts: 52 slower, 9 equivalent."""
+    counts = Counter(found)
+    return ", ".join(f"{counts[kind]} {kind}" for kind in Verdict if counts[kind])
 
 
 class Part(NamedTuple):
@@ -169,8 +174,8 @@ def leading(found: Sequence[Comparison]) -> Verdict:
     Slower or faster where any is; where some are slower and some faster, what the median is.
     """
     kinds = {item.verdict for item in found}
-    if kinds >= _MOVED:
-        known = [item.overhead for item in found if item.verdict in _MOVED]
+    if kinds >= MOVED:
+        known = [item.overhead for item in found if item.verdict in MOVED]
         return Verdict.SLOWER if statistics.median(known) > 0 else Verdict.FASTER
     return min(kinds, key=_FIRST.index)
 
@@ -221,18 +226,19 @@ def values(report: Report, part: Part) -> str:
 
 def differences(report: Report, grid: Grid, index: int) -> Iterator[str]:
     """Say which benchmarks are the same, show no difference, or differ by less than the margin."""
-    equal = {
-        kind: [item for item in grid.comparisons(index) if _is_equal(item, kind)]
-        for kind in Difference
-    }
+    equal = grouped(
+        (item.found, item)
+        for item in grid.comparisons(index)
+        if item.verdict is Verdict.EQUIVALENT and not item.benchmark.control
+    )
     words = {
         Difference.NONE: "Identical in every number",
         Difference.UNSEEN: "No difference seen",
     }
     for kind, text in words.items():
-        if equal[kind]:
+        if kind in equal:
             yield f"{text}: {', '.join(_named(grid, index, equal[kind]))}."
-    if small := equal[Difference.SEEN]:
+    if small := equal.get(Difference.SEEN):
         verb = "differs" if len(small) == 1 else "differ"
         yield f"{len(small):,} {verb} by less than the margin ({_range(report, small)})."
 
@@ -240,12 +246,8 @@ def differences(report: Report, grid: Grid, index: int) -> Iterator[str]:
 def untouched(grid: Grid, index: int) -> bool:
     """Say whether all benchmarks but the controls are identical in every number."""
     found = [item for item in grid.comparisons(index) if not item.benchmark.control]
-    return bool(found) and all(_is_equal(item, Difference.NONE) for item in found)
-
-
-def _is_equal(item: Comparison, found: Difference) -> bool:
-    equal = item.verdict is Verdict.EQUIVALENT and not item.benchmark.control
-    return equal and item.found is found
+    same = (Verdict.EQUIVALENT, Difference.NONE)
+    return bool(found) and all((item.verdict, item.found) == same for item in found)
 
 
 def _named(grid: Grid, index: int, wanted: Sequence[Comparison]) -> list[str]:
@@ -424,7 +426,7 @@ def changed_controls(report: Report, found: Iterable[Comparison]) -> Iterator[st
 def _still(item: Comparison) -> bool:
     """No other typical count, and nothing beyond the margin; without such a count, no verdict."""
     same = item.typical.difference == 0 or item.tests is not None or not item.has_typical
-    return same and item.verdict not in _MOVED
+    return same and item.verdict not in MOVED
 
 
 def controls(grids: Iterable[Grid], every_call: Collection[str] = ()) -> str:
@@ -432,13 +434,13 @@ def controls(grids: Iterable[Grid], every_call: Collection[str] = ()) -> str:
     found = [c for grid in grids for i in range(len(grid.columns)) for c in grid.comparisons(i)]
     if not found:
         return "Nothing was compared."
-    tested = [c for c in found if c.benchmark.control and c.place.setup not in every_call]
-    if not tested and any(c.benchmark.control for c in found):
+    asked = [c for c in found if c.benchmark.control and c.place.setup not in every_call]
+    if not asked and any(c.benchmark.control for c in found):
         return "Every setup adds to every call: no control shows that only the setup differed."
-    if not tested:
+    if not asked:
         return "No control was measured: nothing shows that only the security setup differed."
-    names = ", ".join(dict.fromkeys(c.benchmark.id for c in tested))
-    moved = sum(not _still(c) for c in tested)
+    names = ", ".join(dict.fromkeys(c.benchmark.id for c in asked))
+    moved = sum(not _still(c) for c in asked)
     if moved:
-        return f"Controls ({names}) changed in {moved} of {len(tested)} comparisons: see warnings."
-    return f"Controls ({names}) unchanged in all {many(len(tested), 'comparison')}."
+        return f"Controls ({names}) changed in {moved} of {len(asked)} comparisons: see warnings."
+    return f"Controls ({names}) unchanged in all {many(len(asked), 'comparison')}."

@@ -13,7 +13,7 @@ from lsmeter.questions.cost import blocks, findings, repeats, summary
 from lsmeter.questions.cost.grids import Grid, Row, Slot, place_label
 from lsmeter.questions.cost.model import Report
 from lsmeter.tables import numbers
-from lsmeter.tables.model import Column, Detail, Kind, Section, Shown, Table, Tone, Value
+from lsmeter.tables.model import Column, Detail, Kind, Section, Shown, Table, Tone, Value, columns
 from lsmeter.tables.values import MISSING, count, percent
 
 _WHOLE_NUMBERS = 1000  # costs from which on medians are shown without decimals
@@ -25,16 +25,18 @@ def section(report: Report, grid: Grid, detail: Detail, place: int) -> Section:
     """Show one grid: operations first, then all benchmarks where there is room."""
     alone = grid.compared and detail is Detail.SHORT
     title = "" if alone else "Operations"
-    tables = [replace(_operations(report, grid), title=title)] if grid.compared else []
+    tables: list[Table] = []
     if grid.compared and grid.before_and_after:
-        tables = [*_sides(report, grid)]
+        tables += _sides(report, grid)
+    elif grid.compared:
+        tables.append(_operations(report, grid, title))
     if not alone:
         tables.append(_benchmarks(report, grid, full=detail is Detail.FULL))
     caveats = tuple(f"Applies to every verdict: {text}" for text in report.caveats)
     return Section(place_label(report, grid), caveats, tuple(tables), key=f"grid-{place}")
 
 
-def _operations(report: Report, grid: Grid) -> Table:
+def _operations(report: Report, grid: Grid, title: str) -> Table:
     """Tabulate the median of each operation's variants, and their largest deviation."""
     indices = range(len(grid.columns))
     rows: list[tuple[Value, ...]] = []
@@ -51,38 +53,25 @@ def _operations(report: Report, grid: Grid) -> Table:
     for kind, shares in zip(kinds, zip(*medians, strict=True), strict=True):
         if any(share is not None for share in shares):
             rows.append((kind, *(_share(share, "  ") for share in shares), Shown(None, "")))
-    heads = zip(grid.columns, grid.heads, strict=True)
+    heads = (*columns(Kind.NAME, "operation"), *columns(Kind.PERCENT, *grid.heads), _LARGEST)
     against = grid.baseline_head or "its own baseline"
     lead = (
         f"In % over {against}: median of an operation's variants that have the sign, by the number "
         f"that decided, and their largest deviation{_WHOSE * (len(grid.columns) > 1)}. "
         f"{summary.legend(report, rows)}"
     )
-    return Table(
-        "operations",
-        "",
-        (
-            Column("operation", "operation", Kind.NAME),
-            *(Column(column.setup, head, Kind.PERCENT) for column, head in heads),
-            _LARGEST,
-        ),
-        tuple(rows),
-        lead=(lead,),
-    )
+    return Table("operations", title, heads, tuple(rows), lead=(lead,))
 
 
 def _sides(report: Report, grid: Grid) -> Iterator[Table]:
     """Tabulate each setup as it was and as it is: the median of each operation's variants."""
     tables: list[Table] = []
-    columns = (
-        Column("operation", "operation", Kind.NAME),
-        *(
-            Column("old", "old"),
-            Column("new", "new"),
-            Column("difference", "difference", Kind.CHANGE),
-        ),
+    heads = (
+        *columns(Kind.NAME, "operation"),
+        *columns(Kind.COUNT, "old", "new"),
+        *columns(Kind.CHANGE, "difference"),
         Column("overhead", "%", Kind.PERCENT),
-        *(Column("verdict", "verdict", Kind.NAME), _LARGEST),
+        *(*columns(Kind.NAME, "verdict"), _LARGEST),
     )
     for index, head in enumerate(grid.heads):
         rows: list[tuple[Value, ...]] = []
@@ -97,7 +86,7 @@ def _sides(report: Report, grid: Grid) -> Iterator[Table]:
             costs = (old, new, round(new - old, 1) + 0.0)
             most = _largest(report, [found], counts=False)
             rows.append((name, *costs, _median(found), said.verdict.value, most))
-        tables.append(Table("operations", head, columns, (*rows, *_totals(report, grid, index))))
+        tables.append(Table("operations", head, heads, (*rows, *_totals(report, grid, index))))
     said_of = summary.legend(report, [row for table in tables for row in table.rows])
     lead = (
         f"Old, new and difference in {numbers.unit_word(report.unit)}: medians of an operation's "
@@ -163,20 +152,18 @@ def _benchmarks(report: Report, grid: Grid, *, full: bool) -> Table:
     )
     lead = " ".join(filter(None, (_column_words(report, grid), summary.legend(report, rows))))
     shared = grid.baseline_setup is not None and not grid.before_and_after
-    columns = [Column("benchmark", "benchmark", Kind.NAME)]
-    columns += [Column("baseline", grid.baseline_head)] if shared else []
+    heads = [*columns(Kind.NAME, "benchmark")]
+    heads += [Column("baseline", grid.baseline_head)] if shared else []
     for column, head in zip(grid.columns, grid.heads, strict=True):
         if not shared:
-            columns += (
+            heads += (
                 Column(f"{column.setup}_before", f"{head} old"),
                 Column(f"{column.setup}_after", "new", joined=True),
                 Column(f"{column.setup}_difference", "difference", Kind.CHANGE, joined=True),
             )
-        columns.append(
-            Column(column.setup, head if shared else "%", Kind.PERCENT, joined=not shared)
-        )
+        heads.append(Column(column.setup, head if shared else "%", Kind.PERCENT, joined=not shared))
     title = "Every benchmark" if grid.compared else ""
-    return Table("overheads", title, tuple(columns), rows, lead=(lead,), fixed=1 + shared)
+    return Table("overheads", title, tuple(heads), rows, lead=(lead,), fixed=1 + shared)
 
 
 def _column_words(report: Report, grid: Grid) -> str:
@@ -292,8 +279,6 @@ def _all_numbers(report: Report, item: Comparison) -> str:
 
 def _boots(item: Estimate | None) -> str:
     """Say which boots differ, if they do."""
-    return (
-        ""
-        if item is None or item.low == item.high or not item.evidence.by_boot
-        else f"; {repeats.by_boot(item)}"
-    )
+    if item is None or item.low == item.high or not item.evidence.by_boot:
+        return ""
+    return f"; {repeats.by_boot(item)}"

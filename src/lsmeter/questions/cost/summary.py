@@ -152,12 +152,12 @@ def measured_fact(report: Report) -> str:
 
 def own_units(report: Report) -> dict[str, tuple[str, ...]]:
     """Return the operations whose numbers have a unit of their own, by unit and direction."""
-    found: dict[str, dict[str, None]] = {}
-    for kind in (item.benchmark for item in report.estimates):
-        if kind.metric.unit not in {"", report.unit}:
-            unit = f"{kind.metric.unit} ({kind.metric.better} is better)"
-            found.setdefault(unit, {})[kind.operation] = None
-    return {unit: tuple(operations) for unit, operations in found.items()}
+    found = grouped(
+        (f"{kind.metric.unit} ({kind.metric.better} is better)", kind.operation)
+        for kind in (item.benchmark for item in report.estimates)
+        if kind.metric.unit not in {"", report.unit}
+    )
+    return {unit: tuple(dict.fromkeys(operations)) for unit, operations in found.items()}
 
 
 def legend(report: Report, rows: Iterable[Iterable[Value]]) -> str:
@@ -235,17 +235,9 @@ def column_title(grid: Grid, column: Column) -> str:
     if grid.place.kernel != grid.baseline_kernel:
         base = f"{column.baseline_setup} on {grid.baseline_kernel}"
         return f"{column.setup} on {grid.place.kernel} against {base}"
-    if column.setup == column.baseline_setup:
-        return column.setup
-    if grid.baseline_setup is None:
+    if grid.baseline_setup is None and column.setup != column.baseline_setup:
         return f"{column.setup} against {column.baseline_setup}"
     return column.setup
-
-
-def verdicts(found: list[Comparison]) -> str:
-    """Count the verdicts: 52 slower, 9 equivalent."""
-    counts = ((kind, sum(item.verdict is kind for item in found)) for kind in Verdict)
-    return ", ".join(f"{n} {kind.value}" for kind, n in counts if n) or "no comparisons"
 
 
 def summarise(report: Report, grid: Grid, index: int, *, short: bool = False) -> Summary:
@@ -262,7 +254,8 @@ def summarise(report: Report, grid: Grid, index: int, *, short: bool = False) ->
     first = brief = _nothing(grid, index)
     more: tuple[str, ...] = ()
     if usable and not findings.untouched(grid, index):
-        counts = verdicts([c for c in grid.comparisons(index) if not c.benchmark.control])
+        compared = (c for c in grid.comparisons(index) if not c.benchmark.control)
+        counts = findings.verdicts(c.verdict for c in compared)
         brief = _sentence(report, grid, index, usable, counts)
         per = report.per.get(grid.place.suite, "call")
         first = f"{brief} ({numbers.unit_word(report.unit)} a {per})."
