@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 
+from lsmeter.core.groups import grouped
 from lsmeter.core.model.conclusion import Comparison, Verdict
 from lsmeter.measure.instruments import Words
 from lsmeter.statistics.estimate import rarest
@@ -15,22 +16,18 @@ def left_out(found: Iterable[Comparison], words: Words, services: Collection[str
 
     services are the suites whose benchmarks are not of calls.
     """
-    found = [item for item in found if not item.benchmark.control]
-    served = [item for item in found if item.place.suite in services]
-    calls = [item for item in found if item.place.suite not in services]
-    return "; ".join((*_of_calls(calls, words), *_of_services(served)))
+    parts = grouped(
+        (item.place.suite in services, item) for item in found if not item.benchmark.control
+    )
+    said = []
+    for served, mine in sorted(parts.items()):
+        same = [item.cycles for item in mine if item.verdict is Verdict.EQUIVALENT]
+        if same:
+            said.append(left_out_of_services(same) if served else _of_calls(mine, same, words))
+    return "; ".join(said)
 
 
-def _of_services(found: Iterable[Comparison]) -> Iterator[str]:
-    if same := [item for item in found if item.verdict is Verdict.EQUIVALENT]:
-        yield left_out_of_services(item.cycles for item in same)
-
-
-def _of_calls(found: Iterable[Comparison], words: Words) -> Iterator[str]:
-    found = list(found)
-    same = [item for item in found if item.verdict is Verdict.EQUIVALENT]
-    if not same:
-        return
+def _of_calls(found: Iterable[Comparison], cycles: Iterable[int], words: Words) -> str:
     named: dict[str, int] = {}
     for kind in (item.benchmark for item in found):
         if isinstance(length := dict(kind.params).get("name"), int):
@@ -38,8 +35,8 @@ def _of_calls(found: Iterable[Comparison], words: Words) -> Iterator[str]:
     lengths = sorted({*named.values()})
     known = f" (of {', '.join(named)}: than {lengths[-1]} characters)" if named else ""
     later = "" if words.repeats else " of deferred work,"
-    yield (
-        f"costs rarer than once in {once_in(item.cycles for item in same)} "
+    return (
+        f"costs rarer than once in {once_in(cycles)} "
         f"{'cycles' if words.repeats else 'calls'},{later} of a process's first calls, of longer "
         f"names{known}, of further CPUs"
     )

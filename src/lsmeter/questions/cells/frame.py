@@ -143,12 +143,7 @@ def _merge_problems(each: Sequence[tuple[Problem, list[str]]], *, full: bool) ->
     problem, names = each[0]
     setups = ", ".join(item.setup for item, _ in each)
     title = problem.title.replace(f"{problem.setup} on ", f"{setups} on ", 1)
-    return _problem(replace(problem, title=title, setup=setups), names, full=full)
-
-
-def _problem(problem: Problem, names: list[str], *, full: bool) -> Item:
-    title = problem.title
-    place = [name for name in (problem.kernel, problem.setup) if name not in title]
+    place = [name for name in (problem.kernel, setups) if name not in title]
     of = ", ".join(filter(None, names))
     where = numbers.DOT.join(filter(None, (*place, problem.suite, of)))
     text = f"{title} ({where})" if where else title

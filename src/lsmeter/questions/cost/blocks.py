@@ -12,9 +12,10 @@ from lsmeter.questions.cost.model import Report
 from lsmeter.statistics.family import ALPHA
 from lsmeter.tables.values import many, percent, some
 
-_MOVED = frozenset({Verdict.SLOWER, Verdict.FASTER})
+MOVED = frozenset({Verdict.SLOWER, Verdict.FASTER})
 _NAMED = 4
 _UNKNOWN = 100.0  # half of an interval, as a fraction, that tells nothing
+_CHANCE = f"{ALPHA * 100:.0f} %"
 
 
 def _tested(found: Iterable[Comparison]) -> list[tuple[Comparison, Tests]]:
@@ -26,7 +27,6 @@ def statements(report: Report) -> Iterator[str]:
     found = _tested(report.comparisons)
     if not found:
         return
-    alpha = _whole(ALPHA)
     how = "paired by block" if found[0][1].together else "of two runs, not paired"
     looks = report.looks
     if looks is not None:
@@ -35,7 +35,7 @@ def statements(report: Report) -> Iterator[str]:
         how += f"; looked at after {at} blocks of at most {looks.most}, each look with its share"
     yield (
         f"{many(len(found), 'comparison')}, corrected for all of them (Holm): one false verdict or "
-        f"more in at most {alpha}. Intervals {report.level}, {how}."
+        f"more in at most {_CHANCE}. Intervals {report.level}, {how}."
     )
     if said := alarms(report):
         yield said
@@ -55,7 +55,7 @@ def alarms(report: Report) -> str:
     text = f"{len(after)} after it ({_names(after)})" if after else "none after it"
     return (
         f"A/A control, {report.baseline_setup} against itself: {before} of {len(found)} differ "
-        f"before correction ({_whole(ALPHA)} would by chance, though benchmarks of a block move "
+        f"before correction ({_CHANCE} would by chance, though benchmarks of a block move "
         f"together), {text}; "
         f"{known if half < _UNKNOWN else 'too few blocks for intervals'}."
     )
@@ -70,18 +70,10 @@ def needed(found: Iterable[Comparison]) -> str:
     )
     if not known:
         return ""
-    least, middle = f"{known[0]:,}", f"{known[(len(known) - 1) // 2]:,}"
-    return (
-        f"about {least} more"
-        if len(known) == 1
-        else (
-            f"about {least} more for the nearest, {middle} for half of them, {known[-1]:,} for all"
-        )
-    )
-
-
-def _whole(fraction: float) -> str:
-    return f"{fraction * 100:.0f} %"
+    least, middle, most = (f"{known[at]:,}" for at in (0, (len(known) - 1) // 2, -1))
+    if len(known) == 1:
+        return f"about {least} more"
+    return f"about {least} more for the nearest, {middle} for half of them, {most} for all"
 
 
 def moved(
@@ -95,7 +87,7 @@ def moved(
     controls = grouped(
         (item.benchmark.id, item)
         for item in found
-        if item.benchmark.control and item.tests and item.verdict in _MOVED
+        if item.benchmark.control and item.tests and item.verdict in MOVED
         if not (item.place.setup in setups and item.benchmark.cycle)
     )
     for name, items in controls.items():
@@ -104,7 +96,7 @@ def moved(
             f"the control {name} moved ({said}), which no setup can do: something else differed, "
             "and may be in any number."
         )
-    differ = [item for item in again if item.found is Difference.SEEN and item.verdict in _MOVED]
+    differ = [item for item in again if item.found is Difference.SEEN and item.verdict in MOVED]
     if differ:
         yield f"the baseline differs from itself in {_names(differ)}: this host is not steady."
 

@@ -208,20 +208,15 @@ def _sections(
         yield words
 
 
-def _origins(report: Report, detail: Detail) -> tuple[Section, ...]:
-    """Return a section for each setup that was explained."""
-    sections = []
+def _origins(report: Report, detail: Detail) -> Iterator[Section]:
+    """Yield a section for each setup that was explained."""
     for number, item in enumerate(report.accounts, 1):
-        found = section(item, detail)
-        sections.append(
-            replace(
-                found,
-                title=f"{HEADING}: {item.label}",
-                lead=(RULE,) if number == 1 else (),
-                key="origin" if number == 1 else f"origin-{number}",
-            )
+        yield replace(
+            section(item, detail),
+            title=f"{HEADING}: {item.label}",
+            lead=(RULE,) if number == 1 else (),
+            key="origin" if number == 1 else f"origin-{number}",
         )
-    return tuple(sections)
 
 
 def _table(key: str, title: str, heads: str, rows: Iterable[tuple[Value, ...]]) -> Table:

@@ -11,6 +11,7 @@ import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
+from lsmeter.core.groups import grouped
 from lsmeter.core.model import Boot
 from lsmeter.core.printable import printable
 from lsmeter.measure.instruments import find_instrument
@@ -58,7 +59,9 @@ def differences(before: RunData, after: RunData) -> tuple[str, ...]:
     Empty where their instrument asks for nothing, or where one of them does not say.
     """
     names = find_instrument(after.manifest.instrument).comparable
-    first, second = ([_facts(boot) for boot in run.boots if boot.facts] for run in (before, after))
+    first, second = (
+        [dict(boot.facts) for boot in run.boots if boot.facts] for run in (before, after)
+    )
     found = []
     for name in names:
         here, there = (
@@ -74,23 +77,23 @@ def differences(before: RunData, after: RunData) -> tuple[str, ...]:
 
 def warnings(run: RunData) -> tuple[str, ...]:
     """Say what of a machine as it ran a reader has to know, the gravest first."""
+    kernels = {cell.hash: cell.place.kernel for cell in run.manifest.cells}
+    boots = sorted((boot for boot in run.boots if boot.facts), key=lambda boot: boot.index)
+    by_kernel = grouped((kernels[boot.cell_hash], boot) for boot in boots)
     told = {
-        boot.cell_hash for boot in run.boots if any(k.startswith(_OF_HOST) for k, _ in boot.facts)
+        name: mine
+        for name, mine in sorted(by_kernel.items())
+        if any(key.startswith(_OF_HOST) for boot in mine for key, _ in boot.facts)
     }
-    kernels = {cell.place.kernel for cell in run.manifest.cells if cell.hash in told}
-    found: list[str] = []
-    for name in sorted(kernels):
-        cells = {cell.hash for cell in run.manifest.cells if cell.place.kernel == name}
-        boots = [boot for boot in run.boots if boot.cell_hash in cells and boot.facts]
-        said = _of_machine(sorted(boots, key=lambda boot: boot.index))
-        found += (f"{name}: {text}" if len(kernels) > 1 else text for text in said)
-    return tuple(found)
+    return tuple(
+        f"{name}: {text}" if len(told) > 1 else text
+        for name, mine in told.items()
+        for text in _of_machine(mine)
+    )
 
 
 def _of_machine(boots: Sequence[Boot]) -> Iterator[str]:
-    facts = [_facts(boot) for boot in boots]
-    if not facts:
-        return
+    facts = [dict(boot.facts) for boot in boots]
     yield from _changes(boots, facts)
     yield from _clock(facts)
     yield from _speed(facts)
@@ -162,17 +165,12 @@ def _busy(facts: Sequence[Facts]) -> Iterator[str]:
 
 
 def _moved(facts: Sequence[Facts]) -> Iterator[str]:
-    moved = [key for item in facts for key in item if key.startswith("timing.moved.")]
-    if moved:
-        blocks = sum(any(key.startswith("timing.moved.") for key in item) for item in facts)
+    each = [{key for key in item if key.startswith("timing.moved.")} for item in facts]
+    if moved := set.union(*each):
         yield (
-            f"the process was moved between CPUs in {blocks} blocks, in readings of "
-            f"{len(set(moved))} benchmarks; they are among the numbers."
+            f"the process was moved between CPUs in {sum(map(bool, each))} blocks, in readings of "
+            f"{len(moved)} benchmarks; they are among the numbers."
         )
-
-
-def _facts(boot: Boot) -> Facts:
-    return dict(boot.facts)
 
 
 def _short(text: str) -> str:

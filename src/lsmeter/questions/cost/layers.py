@@ -12,7 +12,7 @@ from lsmeter.core.groups import grouped
 from lsmeter.core.model import Place
 from lsmeter.core.model.setup import Layer
 from lsmeter.questions.attribution.tables import layer_sentence
-from lsmeter.questions.cells.layers import LayeredCost
+from lsmeter.questions.cells.layers import LayerCost, LayeredCost
 from lsmeter.questions.cost.model import Report
 from lsmeter.tables import numbers
 from lsmeter.tables.model import Column, Detail, Kind, Section, Shown, Table, Value
@@ -120,19 +120,19 @@ def brief(report: Report) -> Iterator[str]:
     texts = []
     for stack in stacks(report):
         if not _is_single(report, stack):
-            shares = [
-                [cost.layers[at].share for cost in stack.costs if not cost.benchmark.control]
-                for at in range(len(stack.heads) - 1)
-            ]
-            medians = (
-                statistics.median([share for share in part if share is not None] or [math.nan])
-                for part in shares
+            costs = [cost.layers for cost in stack.costs if not cost.benchmark.control]
+            layers = ", ".join(
+                f"{head[2:]} {percent(_median(each))}"
+                for head, *each in zip(stack.heads[1:], *costs, strict=True)
             )
-            pairs = zip(stack.heads[1:], medians, strict=True)
-            layers = ", ".join(f"{head[2:]} {percent(median)}" for head, median in pairs)
             texts.append(f"{stack.place.setup} = {stack.costs[0].base.setup} + {layers}")
     if texts:
         yield f"Layers of the cost, medians in % of the base: {'; '.join(texts)}."
+
+
+def _median(found: Iterable[LayerCost]) -> float:
+    shares = [item.share for item in found if item.share is not None]
+    return statistics.median(shares or [math.nan])
 
 
 def _is_single(report: Report, stack: Stack) -> bool:

@@ -57,11 +57,6 @@ def _legend(names: list[str], most: int = 4) -> Specification:
     return {"title": None, "orient": "top", "columns": columns, "columnPadding": 24}
 
 
-def _tick(y: Specification, field: str, height: int) -> Specification:
-    mark = {"type": "tick", "thickness": 2, "color": look.INK, "height": height}
-    return {"mark": mark, "encoding": {"y": y, "x": channel(f"{field}:Q")}}
-
-
 def dots(grid: Grid) -> Specification | None:
     """Draw each operation's overhead as tables have it (dot), and the range of its variants (line).
 
@@ -281,8 +276,11 @@ def layer_bars(group: list[Stack], unit: str) -> Specification | None:
             "order": channel("order:Q"),
         },
     }
-    height = 21 * len(benchmarks)
-    spec = {"layer": [bar, _tick(y, "whole", 15)], "width": width, "height": height}
+    tick = {
+        "mark": {"type": "tick", "thickness": 2, "color": look.INK, "height": 15},
+        "encoding": {"y": y, "x": channel("whole:Q")},
+    }
+    spec = {"layer": [bar, tick], "width": width, "height": 21 * len(benchmarks)}
     return _panels(rows, spec, "setup", panels, in_row)
 
 
