@@ -72,7 +72,6 @@ def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Repo
     manifest = run.manifest
     results = cell_results(run)
     estimates = tuple(item for result in results for item in result.estimates)
-    evidence = gather(manifest, [(result.cell, result.boots) for result in results])
     pairs = ((baseline_of(manifest, item, results), item) for item in results)
     siblings = [(found, item) for found, item in pairs if found is not None]
     setups = tuple(_setup_facts(manifest, result) for result in _one_per_setup(results))
@@ -83,6 +82,7 @@ def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Repo
     every_call = tuple(setup.name for setup in manifest.setups if setup.every_call)
     found = Report(
         **{name: getattr(manifest, name) for name in _OF_THE_MANIFEST},
+        **vars(gather(manifest, [(result.cell, result.boots) for result in results])),
         title=manifest.title or "Cost of security modules",
         unit=find_instrument(manifest.instrument).unit,
         conditions=_conditions(manifest),
@@ -102,11 +102,8 @@ def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Repo
             *_unexplained(manifest, attributed, accounts),
         ),
         accounts=accounts,
-        checks=evidence.checks,
         layers=layers,
         layer_origins=layer_accounts(layers, attributed),
-        states=evidence.states,
-        one_off=evidence.one_off,
         caveats=caveats(_kernels(manifest, manifest, siblings), security=False),
         looks=manifest.looks,
         every_call=every_call,

@@ -206,7 +206,7 @@ def spread(found: Iterable[Estimate]) -> Iterator[str]:
         if whole.boots > 1 and whole.value > 0 and item.benchmark.cycle
     )
     if spreads:
-        near = spreads[min(len(spreads) - 1, math.ceil(0.95 * len(spreads)) - 1)]
+        near = spreads[math.ceil(0.95 * len(spreads)) - 1]
         middle = statistics.median(spreads)
         yield (
             f"Boots differ in a whole cost by {middle * 100:.2f} % (median), by at most "

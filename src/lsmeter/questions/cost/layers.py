@@ -15,7 +15,7 @@ from lsmeter.questions.attribution.tables import layer_sentence
 from lsmeter.questions.cells.layers import LayerCost, LayeredCost
 from lsmeter.questions.cost.model import Report
 from lsmeter.tables import numbers
-from lsmeter.tables.model import Column, Detail, Kind, Section, Shown, Table, Value
+from lsmeter.tables.model import Detail, Kind, Section, Shown, Table, Value, columns
 from lsmeter.tables.values import change, count, percent
 
 HEADING = "Hook overhead and policy evaluation"
@@ -146,11 +146,7 @@ def _table(report: Report, stack: Stack, *, full: bool) -> Table:
     return Table(
         "layers",
         stack.place.label,
-        (
-            Column("benchmark", "benchmark", Kind.NAME),
-            *(Column(head, head) for head in stack.heads),
-            Column("total", "total"),
-        ),
+        (*columns(Kind.NAME, "benchmark"), *columns(Kind.COUNT, *stack.heads, "total")),
         tuple(_row(item, full=full, mark=" " * odd) for item in stack.costs),
         lead=(_legend(stack),),
         more=tuple(_origins(report, stack)),

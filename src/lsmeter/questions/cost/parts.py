@@ -10,7 +10,7 @@ from lsmeter.core.model.conclusion import Estimate
 from lsmeter.questions.cost.grids import Grid, Row, place_label
 from lsmeter.questions.cost.model import Report
 from lsmeter.tables import numbers
-from lsmeter.tables.model import Column, Kind, Shown, Table, Value
+from lsmeter.tables.model import Kind, Shown, Table, Value, columns
 from lsmeter.tables.values import count
 
 _LEAD = (
@@ -26,10 +26,9 @@ def table(report: Report, grid: Grid) -> Table | None:
     rows = tuple(line for row in found for line in _lines(grid, row))
     if not rows:
         return None
-    heads = ("whole", "left", "calls", "rest")
-    columns = (Column("setup", "setup", Kind.NAME), *(Column(head, head) for head in heads))
+    heads = (*columns(Kind.NAME, "setup"), *columns(Kind.COUNT, "whole", "left", "calls", "rest"))
     title = f"Parts of whole costs{numbers.DOT}{place_label(report, grid)}"
-    return Table("whole_parts", title, columns, rows, lead=(_LEAD,))
+    return Table("whole_parts", title, heads, rows, lead=(_LEAD,))
 
 
 def _lines(grid: Grid, row: Row) -> Iterator[tuple[Value, ...]]:

@@ -12,7 +12,7 @@ from lsmeter.questions.cost import findings, overheads, parts
 from lsmeter.questions.cost.grids import Grid, Row, Slot, place_label
 from lsmeter.questions.cost.model import Report
 from lsmeter.tables import numbers
-from lsmeter.tables.model import Column, Detail, Kind, Section, Shown, Table, Value
+from lsmeter.tables.model import Detail, Kind, Section, Shown, Table, Value, columns
 from lsmeter.tables.values import count, percent
 
 
@@ -57,7 +57,7 @@ def _tables(report: Report, grid: Grid, number: _Number, *, full: bool) -> Itera
         yield Table(
             number.name.lower().replace(" ", "_"),
             f"{number.name}{numbers.DOT}{place_label(report, grid)}",
-            (Column("benchmark", "benchmark", Kind.NAME), *(Column(head, head) for head in heads)),
+            (*columns(Kind.NAME, "benchmark"), *columns(Kind.COUNT, *heads)),
             overheads.grouped(
                 rows,
                 lambda row: _cycle(row.benchmark) if cycles else row.benchmark.operation,

@@ -28,7 +28,7 @@ from lsmeter.questions.cost import findings
 from lsmeter.tables import look, numbers
 from lsmeter.tables.fields import Contract, Each, Field, Row, flat_table, named
 from lsmeter.tables.look import channel
-from lsmeter.tables.model import Column, Detail, Document, Kind, Section, Shown, Table, Value
+from lsmeter.tables.model import Detail, Document, Kind, Section, Shown, Table, Value, columns
 from lsmeter.tables.svg import figure
 from lsmeter.tables.values import first_of, percent
 
@@ -141,9 +141,9 @@ def document(run: RunData, detail: Detail = Detail.FULL) -> Document:
         "points": points,
         "problems": problems,
     }
-    flat = (_POINT.flat(_POINT.entry(point)) for point in points)
-    programs = (flat_table("points", [*flat], _POINT.flat(None)),)
-    tables = programs if detail is Detail.DATA else _tables(manifest, points)
+    entry = CONTRACT.row.entry(data)
+    programs = flat_table("points", [*map(_POINT.flat, entry["points"])], _POINT.flat(None))
+    tables = (programs,) if detail is Detail.DATA else _tables(manifest, points)
     caption = f"Typical overhead over {manifest.baseline_setup}, a line for each setup."
     return Document(
         CONTRACT.name,
@@ -153,7 +153,7 @@ def document(run: RunData, detail: Detail = Detail.FULL) -> Document:
         facts=run_facts(run),
         sections=(Section("", tables=tables), *problem_section(problems)),
         notes=(*_signs(run), *missing_note(run), *run.notes),
-        data=CONTRACT.row.entry(data),
+        data=entry,
         picture=figure("Overhead over kernels", caption, plot(run)) if points else None,
     )
 
@@ -162,16 +162,13 @@ def _tables(manifest: Manifest, points: Sequence[Point]) -> tuple[Table, ...]:
     kernels, setups, operations = _order(points, manifest)
     base = manifest.baseline_setup
     cells = {(point.setup, point.operation, point.kernel): _cell(point) for point in points}
-    columns = (
-        Column("operation", "operation", Kind.NAME),
-        *(Column(kernel, kernel, Kind.PERCENT) for kernel in kernels),
-    )
+    heads = (*columns(Kind.NAME, "operation"), *columns(Kind.PERCENT, *kernels))
     return tuple(
         Table(
             "points",
             f"{setup}: overhead over {base}, median of an operation's variants that have the "
             "sign; positive is worse",
-            columns,
+            heads,
             tuple((name, *(cells.get((setup, name, k)) for k in kernels)) for name in operations),
         )
         for setup in setups
