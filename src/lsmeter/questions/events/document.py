@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import partial
 from typing import Any
 
 from lsmeter.core.errors import UsageError
@@ -14,7 +14,7 @@ from lsmeter.measure.tasks.events import BY_ADDRESS, EVENTS
 from lsmeter.questions.cells.rows import PLACED
 from lsmeter.questions.events.figures import EventCell, EventCount
 from lsmeter.tables import numbers
-from lsmeter.tables.fields import By, Field, Row, fields_of, flat_table, named, tabled
+from lsmeter.tables.fields import BENCHMARK, By, Field, Row, fields_of, flat_table, tabled
 from lsmeter.tables.model import Detail, Document, Kind, Raw, Section, Shown, Table, Value
 from lsmeter.tables.values import change, count
 
@@ -44,22 +44,11 @@ class _Event:
 
 @dataclass(frozen=True)
 class _Row:
-    """A benchmark of one setup with its events, and those of the baseline where it has any."""
+    """A benchmark of one setup with its events by name, those that the baseline has as well."""
 
     place: Place
     benchmark: Benchmark
-    counts: Mapping[str, EventCount]
-    baseline: Mapping[str, EventCount] | None
-
-    @cached_property
-    def events(self) -> dict[str, _Event]:
-        """The events by name."""
-        base = self.baseline
-        return {
-            name: _Event(self.counts[name], None if base is None else base[name].typical)
-            for name in self.counts
-            if base is None or name in base
-        }
+    events: Mapping[str, _Event]
 
 
 EVENT = Row(
@@ -87,7 +76,7 @@ def sections(cells: Sequence[EventCell], baseline: str, detail: Detail) -> Itera
         yield Section(
             f"{HEADING}: {cell.cell.place.label}",
             (_LEAD,) if number == 1 else (),
-            (replace(_table(shown), more=(_UNSTEADY, *more)),),
+            (_table(shown, (_UNSTEADY, *more)),),
             key="events" if number == 1 else f"events-{number}",
         )
 
@@ -124,7 +113,12 @@ def _rows(cells: Sequence[EventCell], baseline: str, cell: EventCell) -> Iterato
     base = next((item for item in cells if item.cell.place == wanted), None)
     for name, counts in cell.benchmarks.items():
         known = None if base is None or base is cell else base.benchmarks.get(name)
-        yield _Row(place, cell.kinds[name], counts, known)
+        events = {
+            event: _Event(found, None if known is None else known[event].typical)
+            for event, found in counts.items()
+            if known is None or event in known
+        }
+        yield _Row(place, cell.kinds[name], events)
 
 
 def _long(found: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Raw]]:
@@ -134,20 +128,16 @@ def _long(found: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Raw]]:
             yield {**VECTOR.flat(item), "event": event, **EVENT.flat(entry)}
 
 
-def _table(found: list[_Row]) -> Table:
+def _table(found: Sequence[_Row], more: tuple[str, ...]) -> Table:
     known = [name for name in EVENTS if all(name in row.events for row in found)]
     events = [(name, [row.events[name] for row in found]) for name in known]
     shown = [name for name, of in events if any(i.found.typical or i.difference for i in of)]
-    fields = (named("benchmark", "benchmark.id"), *map(_field, shown))
-    return tabled("events", "", fields, found)
+    fields = (BENCHMARK, *(Field(name, EVENTS[name], partial(_cell, name)) for name in shown))
+    return tabled("events", "", fields, found, more=more)
 
 
-def _field(name: str) -> Field:
-    return Field(name, EVENTS[name], lambda row: _cell(row.events[name], name))
-
-
-def _cell(event: _Event, name: str) -> Value:
-    found, difference = event.found, event.difference
+def _cell(name: str, row: _Row) -> Value:
+    found, difference = row.events[name].found, row.events[name].difference
     text = count(found.typical) + numbers.UNREPEATED_MARK * (2 * found.share < 1)
     hover = f"{found.least:,} to {found.most:,}, {found.share:.0%} of readings"
     if name in BY_ADDRESS:

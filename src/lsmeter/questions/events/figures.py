@@ -9,10 +9,9 @@ The names of events are those of `lsmeter.measure.tasks.events.EVENTS` (`lsmeter
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from statistics import median_low
 
 from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, Place, Problem
 from lsmeter.measure.results.boots import read_output
@@ -64,14 +63,6 @@ class EventCell:
     benchmarks: Mapping[str, Counts]
     kinds: Mapping[str, Benchmark]
 
-    @cached_property
-    def vectors(self) -> dict[str, dict[str, float]]:
-        """The typical number of each event, by benchmark."""
-        return {
-            benchmark: {name: float(count.typical) for name, count in counts.items()}
-            for benchmark, counts in self.benchmarks.items()
-        }
-
 
 def event_vectors(run: RunData) -> Mapping[Place, Mapping[str, Mapping[str, float]]]:
     """Return the typical number of each event, by place and by the benchmark's id.
@@ -80,7 +71,13 @@ def event_vectors(run: RunData) -> Mapping[Place, Mapping[str, Mapping[str, floa
     between two markers, of which the benchmark `empty` shows what is not the call's. Places that
     were measured without events are absent; so are boots whose events are damaged.
     """
-    return {item.cell.place: item.vectors for item in event_cells(run)[0]}
+    return {
+        item.cell.place: {
+            benchmark: {name: float(count.typical) for name, count in counts.items()}
+            for benchmark, counts in item.benchmarks.items()
+        }
+        for item in event_cells(run)[0]
+    }
 
 
 def event_cells(run: RunData) -> tuple[tuple[EventCell, ...], tuple[Problem, ...]]:
@@ -134,20 +131,21 @@ def _boot_readings(
     regions = parse_events(data.decode("ascii", errors="replace"))
     for place, samples in enumerate(boot.samples):
         if samples.status is BenchmarkStatus.OK and samples.values:
-            found = _read(regions.get(place), len(samples.values), cell.warmup)
+            region = regions.get(place, RegionEvents(place, (), 0))
+            found = _read(region, len(samples.values), cell.warmup)
             counted = () if isinstance(found, str) else [vector[_INSNS] for vector in found]
             if any(more > value for more, value in zip(counted, samples.values, strict=False)):
                 raise DamagedEventsError(f"{samples.benchmark}: more instructions than were read")
             yield samples.benchmark, found
 
 
-def _read(region: RegionEvents | None, readings: int, warmup: int) -> list[Vector] | str:
+def _read(region: RegionEvents, readings: int, warmup: int) -> list[Vector] | str:
     """Return what is known of the last `readings` of a region: warm-up readings come first."""
-    taken = len(region.readings) + region.more if region else 0
+    taken = len(region.readings) + region.more
     if taken > warmup + readings:
         many_more = f"{taken} readings, and {warmup + readings} were asked for"
-        raise DamagedEventsError(f"region {region.region if region else 0} has {many_more}")
-    found = region.readings[max(0, taken - readings) :] if region else ()
+        raise DamagedEventsError(f"region {region.region} has {many_more}")
+    found = region.readings[max(0, taken - readings) :]
     # By the clock, which does not see the marker's own.
     vectors = [(*v[:_INSNS], v[_INSNS] - MARKER_INSNS, *v[_INSNS + 1 :]) for v in found if v]
     lost = max(0, readings - taken) + len(found) - len(vectors) if vectors else readings
@@ -164,13 +162,7 @@ def _counts(boots: Sequence[Sequence[Vector]]) -> Counts:
 
 def count_of(boots: Sequence[Sequence[int]]) -> EventCount:
     """Return the count that the readings of each boot give; there is at least one."""
-    values = sorted(value for boot in boots for value in boot)
-    typical = _median(values)
-    share = Counter(values)[typical] / len(values)
-    return EventCount(
-        typical, share, values[0], values[-1], tuple(_median(sorted(boot)) for boot in boots)
-    )
-
-
-def _median(ordered: Sequence[int]) -> int:
-    return ordered[(len(ordered) - 1) // 2]
+    values = [value for boot in boots for value in boot]
+    typical = median_low(values)
+    share = values.count(typical) / len(values)
+    return EventCount(typical, share, min(values), max(values), tuple(map(median_low, boots)))
