@@ -100,11 +100,11 @@ def _under_load(run: RunData, shown: Callable[[Detail], Document], detail: Detai
     first = shown(detail)
     if detail is Detail.DATA:
         return first
-    said = clients.document(run, detail).sections
     over = is_monitored(run) and detail is not Detail.SHORT
     below = monitoring.document(run, detail).sections if over else ()
     grids_end = next((n for n, part in enumerate(first.sections) if part.key == "summary"), 0)
     at = grids_end if detail is not Detail.FULL else len(first.sections)
+    said = clients.sections(run)
     sections = (*first.sections[:at], *said, *first.sections[at:], *below)
     return replace(first, sections=sections)
 

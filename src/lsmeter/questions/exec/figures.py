@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 
 from lsmeter.core.model import BenchmarkStatus, Boot, Place, Problem
 from lsmeter.core.model.commands import ALL, USER, Command
@@ -20,9 +21,9 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks.exec import NAME, OUTPUT, OUTPUT_BYTES, STATUS, tally_of
 from lsmeter.measure.tasks.tally import PLUGIN, DamagedTallyError, Tally
 from lsmeter.questions.cells.cells import cell_results, within_run, without_baseline
+from lsmeter.questions.workload.figures import NO_MODULE, counted
 from lsmeter.statistics.means import mean_by_name
 
-_NO_MODULE = ("other", "framework")
 _OF_CALLS = ("errors", "within")
 _NO_RESULT = ("rt_sigreturn", "other")  # the interrupted call's; of none that is known
 
@@ -93,11 +94,11 @@ class Measured:
     @property
     def modules(self) -> Mapping[str, float]:
         """The kernel instructions inside the code of security modules."""
-        return {name: of for name, of in self.code.items() if name not in _NO_MODULE}
+        return {name: of for name, of in self.code.items() if name not in NO_MODULE}
 
     def mean(self, values: Sequence[int]) -> float:
         """Return the mean over boots."""
-        return math.fsum(values) / len(values) if values else math.nan
+        return fmean(values) if values else math.nan
 
 
 @dataclass(frozen=True)
@@ -198,18 +199,8 @@ def _measured(
         )
         for name in command.benchmarks
     )
-    calls, insns, modules = (
-        mean_by_name([tally.by_name(of) for tally in tallies]) for of in ("calls", "hook", "kernel")
-    )
-    return Measured(
-        place,
-        kernel,
-        user,
-        modules,
-        _syscalls(tallies),
-        {name: (count, insns.get(name, 0.0)) for name, count in sorted(calls.items())},
-        _output(boots[0]),
-    )
+    modules, hooks = counted(tallies)
+    return Measured(place, kernel, user, modules, _syscalls(tallies), hooks, _output(boots[0]))
 
 
 def _syscalls(tallies: Sequence[Tally]) -> dict[str, CallCost]:

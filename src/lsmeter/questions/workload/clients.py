@@ -6,12 +6,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Sequence
 
+from lsmeter.core.groups import grouped
 from lsmeter.core.model import BenchmarkStatus, Boot
 from lsmeter.measure.instruments.timed import HZ, OPERATIONS
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import ManifestCell
 from lsmeter.measure.tasks.workload import said_by
-from lsmeter.tables.model import Column, Detail, Document, Kind, Section, Shown, Table, Value
+from lsmeter.tables.model import Column, Kind, Section, Shown, Table, Value
 
 TASKS = frozenset({"load", "visit"})
 _OWN = {"units", "failed", "timeouts"}  # that are 0, or what was asked for
@@ -22,20 +23,13 @@ _LEAD = (
 )
 
 
-def document(run: RunData, detail: Detail) -> Document:  # noqa: ARG001  (it is short)
-    """Return a table for each suite of services under load."""
-    cells = [cell for cell in run.manifest.cells if cell.task.name in TASKS]
-    suites = dict.fromkeys((cell.place.suite, cell.place.kernel) for cell in cells)
-    sections = tuple(
-        Section(
-            f"{suite} on {kernel}: the clients",
-            lead=(_LEAD,),
-            tables=(_table(run, [c for c in cells if (c.place.suite, c.place.kernel) == key]),),
-        )
-        for key in suites
-        for suite, kernel in [key]
-    )
-    return Document("lsmeter-clients", 1, "What the clients said", sections=sections)
+def sections(run: RunData) -> Iterator[Section]:
+    """Give a table for each suite of services under load."""
+    cells = (cell for cell in run.manifest.cells if cell.task.name in TASKS)
+    suites = grouped(((cell.place.suite, cell.place.kernel), cell) for cell in cells)
+    for (suite, kernel), mine in suites.items():
+        title = f"{suite} on {kernel}: the clients"
+        yield Section(title, lead=(_LEAD,), tables=(_table(run, mine),))
 
 
 def _table(run: RunData, cells: Sequence[ManifestCell]) -> Table:
@@ -66,14 +60,9 @@ def _rows(
     """Give each benchmark of a cell: its name, the setup, units a second, what was said."""
     boots = [boot for boot in run.boots_of(cell) if boot.status.usable]
     for benchmark in run.manifest.benchmarks_of(cell):
-        rates: list[float] = []
-        said: dict[str, list[float]] = {}
-        for boot in boots:
-            rates += _rates(boot, benchmark.id)
-            for item in boot.samples:
-                for line in item.said if item.benchmark == benchmark.id else ():
-                    for name, value in said_by(line).items():
-                        said.setdefault(name, []).append(value)
+        rates = [rate for boot in boots for rate in _rates(boot, benchmark.id)]
+        mine = [x for boot in boots for x in boot.samples if x.benchmark == benchmark.id]
+        said = grouped(of for item in mine for line in item.said for of in said_by(line).items())
         medians = {n: statistics.median(v) for n, v in said.items() if n not in _OWN}
         if rates or medians:
             rate = statistics.median(rates) if rates else None

@@ -7,7 +7,8 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from functools import partial
+from statistics import fmean
 from typing import Any
 
 from lsmeter.core.groups import grouped
@@ -73,7 +74,6 @@ _DOTS = (
     "Kernel instructions of a unit over the baseline's in %, a panel for each setup; lines are "
     "95 % intervals."
 )
-_FIRST = Column("benchmark", "benchmark", Kind.NAME)
 
 
 def document(run: RunData, detail: Detail) -> Document:
@@ -150,7 +150,7 @@ def _sections(
     yield Section(
         f"{suite} on {kernel}, {filesystem}: kernel instructions a {unit}",
         lead=lead,
-        tables=tuple(_overheads(found, measured, compared, baseline)),
+        tables=(_overheads(found, measured, compared, baseline),),
         items=tuple(_doubts(compared)),
     )
     if detail is not Detail.SHORT:
@@ -183,25 +183,27 @@ def _spread(found: Workloads, measured: Sequence[Measured]) -> str:
 
 def _overheads(
     found: Workloads, measured: Sequence[Measured], compared: Sequence[Compared], baseline: str
-) -> Iterator[Table]:
-    setups = list(dict.fromkeys(item.tested.place.setup for item in compared))
+) -> Table:
     by_key = {(item.tested.place.setup, item.tested.benchmark.id): item for item in compared}
-    columns = [_FIRST, Column(f"{baseline}_insns", baseline, Kind.COUNT)]
-    columns += [Column(f"{name}_overhead", name, Kind.PERCENT) for name in setups]
-    rows: list[tuple[Value, ...]] = []
-    for item in measured:
-        if item.place.setup != baseline:
-            continue
-        row: list[Value] = [item.benchmark.id, round(found.level(item).mean)]
-        for name in setups:
-            other = by_key.get((name, item.benchmark.id))
-            row.append(_cell(other) if other else None)
-        rows.append(tuple(row))
+
+    def cell(setup: str, item: Measured) -> Value:
+        other = by_key.get((setup, item.benchmark.id))
+        return None if other is None else _cell(other)
+
+    fields = (
+        BENCHMARK,
+        Field(f"{baseline}_insns", baseline, lambda item: round(found.level(item).mean)),
+        *(
+            Field(f"{name}_overhead", name, partial(cell, name), Kind.PERCENT)
+            for name in dict.fromkeys(setup for setup, _ in by_key)
+        ),
+    )
+    bases = (item for item in measured if item.place.setup == baseline)
     title = f"Overhead over {baseline} in %, with the half-width of its 95 % interval"
     marks = {mark: verdict.value for verdict, mark in numbers.VERDICT_MARKS.items()}
     said = marks | {numbers.VERDICT_MARKS[Verdict.INCONCLUSIVE]: "not resolved"}
     more = (", ".join(f"{mark} {word}" for mark, word in said.items()), *_left_out(compared))
-    yield Table("overheads", title, tuple(columns), tuple(rows), more=more)
+    return tabled("overheads", title, fields, bases, more=more)
 
 
 def _left_out(compared: Sequence[Compared]) -> Iterator[str]:
@@ -313,61 +315,43 @@ def _inside(measured: Sequence[Measured]) -> Table:
 
 def _hooks(measured: Sequence[Measured], baseline: str) -> Iterator[Table]:
     """Show for each setup the hooks that add most; each benchmark counts the same."""
-    setups = list(dict.fromkeys(item.place.setup for item in measured))
-    for setup in setups:
-        if setup == baseline:
-            continue
-        sides = [
-            [item for item in measured if item.place.setup == name] for name in (baseline, setup)
-        ]
+    by_setup = grouped((item.place.setup, item) for item in measured)
+    for setup, tested in by_setup.items():
+        sides = by_setup.get(baseline, []), tested
         both = set.intersection(*({item.benchmark.id for item in side} for side in sides))
-        if not both:
+        if setup == baseline or not both:
             continue  # no boot of one of them gave numbers on this file system
-        sides = [[item for item in side if item.benchmark.id in both] for side in sides]
-        before, after = map(_by_hook, sides)
-        none = (0.0, 0.0)
-        added = {
-            name: after.get(name, none)[1] - before.get(name, none)[1]
-            for name in {**after, **before}
-        }
+        base, item = (
+            _joined([item for item in side if item.benchmark.id in both]) for side in sides
+        )
+        before, after, calls = base.in_hooks(insns=True), item.in_hooks(insns=True), item.in_hooks()
+        added = {name: after.get(name, 0.0) - before.get(name, 0.0) for name in after | before}
         most = sorted(added, key=lambda name: -added[name])[:_MOST_HOOKS]
         rest = sum(added.values()) - sum(added[name] for name in most)
-        rows: list[tuple[Value, ...]] = [
-            (name, round(after.get(name, none)[0], 2), round(added[name])) for name in most
-        ]
-        rows.append((f"{len(added) - len(most)} others", None, round(rest)))
-        kernel = [_mean_of(side) for side in sides]
-        outside = kernel[1] - kernel[0] - sum(added.values())
-        rows.append(("outside of hooks", None, round(outside)))
+        outside = item.mean(KERNEL) - base.mean(KERNEL) - sum(added.values())
+        rows: tuple[tuple[Value, ...], ...] = (
+            *((name, round(calls.get(name, 0.0), 2), round(added[name])) for name in most),
+            (f"{len(added) - len(most)} others", None, round(rest)),
+            ("outside of hooks", None, round(outside)),
+        )
         columns = (
             Column("hook", "hook", Kind.NAME),
             Column("calls", f"calls a {measured[0].unit}"),
             Column("added_insns", "instructions added", Kind.CHANGE),
         )
         title = f"{setup}: what each hook adds, mean over {many(len(both), 'benchmark')}"
-        yield Table(f"hooks-{setup}", title, columns, tuple(rows))
+        yield Table(f"hooks-{setup}", title, columns, rows)
 
 
-def _mean_of(measured: Sequence[Measured]) -> float:
-    """Return the kernel instructions of a unit, each boot of each benchmark alike."""
-    every = [value for item in measured for value in item.of(KERNEL)]
-    return math.fsum(every) / len(every) if every else math.nan
-
-
-def _by_hook(measured: Sequence[Measured]) -> dict[str, tuple[float, float]]:
-    total = sum(len(item.boots) for item in measured) or 1
-    boots = chain.from_iterable(item.boots for item in measured)
-    found = grouped(hook for boot in boots for hook in boot.hooks.items())
-    return {
-        name: (sum(calls for calls, _ in pairs) / total, sum(insns for _, insns in pairs) / total)
-        for name, pairs in found.items()
-    }
+def _joined(measured: Sequence[Measured]) -> Measured:
+    """Return benchmarks of one setup as one, in which each boot of each counts the same."""
+    return replace(measured[0], boots=[boot for item in measured for boot in item.boots])
 
 
 def _said(item: Measured, key: str, digits: int | None = None) -> float | None:
     """Return what a client said of a batch, the mean over boots."""
     found = [boot.client[key] for boot in item.boots if key in boot.client]
-    return round(_mean(found), digits) if len(found) == len(item.boots) else None
+    return round(fmean(found), digits) if len(found) == len(item.boots) else None
 
 
 def _disk(measured: Sequence[Measured]) -> Iterator[Table]:
@@ -408,20 +392,16 @@ def _once(once: Sequence[Once]) -> Iterator[Table]:
         Column("kernel_insns", "kernel", Kind.COUNT),
         Column("user_insns", "user", Kind.COUNT),
     )
-    for setup in dict.fromkeys(item.place.setup for item in once):
-        mine = [item for item in once if item.place.setup == setup]
-        each = [(item.title, _mean(item.kernel), _mean(item.user)) for item in mine]
+    for setup, mine in grouped((item.place.setup, item) for item in once).items():
+        each = [(item.title, fmean(item.kernel), fmean(item.user)) for item in mine]
         kernel, user = sum(item[1] for item in each), sum(item[2] for item in each)
         rows = ((title, round(a), round(b)) for title, a, b in (*each, ("all", kernel, user)))
         title = f"{setup}: done once in a guest, instructions, boots: {len(mine[0].kernel)}"
         yield Table(f"once-{setup}", title, columns, tuple(rows))
 
 
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
-
-
 def _data(found: Workloads, manifest: Manifest) -> dict[str, Any]:
+    given = {"instrument": manifest.instrument, "margin": manifest.margin}
     return {
         "benchmarks": [
             {
@@ -456,11 +436,7 @@ def _data(found: Workloads, manifest: Manifest) -> dict[str, Any]:
         ],
         "comparisons": [
             {
-                **COMPARISON.entry(
-                    item.comparison,
-                    instrument=manifest.instrument,
-                    margin=manifest.margin,
-                ),
+                **COMPARISON.entry(item.comparison, **given),
                 "per": item.tested.unit,
                 "more_boots": item.kernel.boots,
             }

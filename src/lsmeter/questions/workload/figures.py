@@ -11,7 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 
+from lsmeter.core.groups import grouped
 from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Place, Problem
 from lsmeter.core.model.conclusion import Change, Comparison, Number, Verdict
 from lsmeter.core.model.conclusion import Difference as Whether
@@ -48,7 +50,7 @@ CLOCK, CLEANUP = (f"kernel of {account}" for account in (Account.CLOCK, Account.
 AVC_LOOKUPS, AVC_MISSES = "AVC look-ups", "AVC misses"
 HOOK_CALLS, HOOK_INSNS = "hook calls", "in hooks"
 _START = "kernel until its first process"
-_NO_MODULE = ("other", "framework")
+NO_MODULE = ("other", "framework")  # code of the kernel that is no security module's
 NAME = "workload"  # of the task
 Figures = dict[str, float]
 
@@ -92,7 +94,7 @@ class Measured:
 
     def mean(self, name: str) -> float:
         """Return the mean of one figure over boots."""
-        return math.fsum(self.of(name)) / len(self.boots)
+        return fmean(self.of(name))
 
     def in_calls(self) -> dict[str, float]:
         """Return the mean of how often each system call was made."""
@@ -224,10 +226,8 @@ def find_workloads(run: RunData) -> Workloads:
 
     problems = read_boots(run, {NAME: read})
     measured = tuple(found.values())
-    spreads = {
-        key: pooled(item.of(KERNEL) for item in measured if _key(item) == key)
-        for key in dict.fromkeys(map(_key, measured))
-    }
+    levels = grouped((_key(item), item.of(KERNEL)) for item in measured)
+    spreads = {key: pooled(of) for key, of in levels.items()}
     compared, alone = compare_setups(measured, run.manifest)
     return Workloads(measured, tuple(once.values()), compared, spreads, (*problems, *alone))
 
@@ -295,16 +295,10 @@ def compare_setups(
     measured: Sequence[Measured], manifest: Manifest
 ) -> tuple[tuple[Compared, ...], tuple[Problem, ...]]:
     """Compare each setup with the baseline of a manifest; also return what could not be."""
-    return _compared(_with_baseline(measured, manifest.baseline_setup), manifest.margin)
-
-
-def _with_baseline(measured: Sequence[Measured], baseline: str) -> list[_Pair]:
+    baseline = manifest.baseline_setup
     bases = {_key(item): item for item in measured if item.place.setup == baseline}
-    return [
-        (bases[_key(item)], item)
-        for item in measured
-        if _key(item) in bases and item.place.setup != baseline
-    ]
+    others = (item for item in measured if item.place.setup != baseline and _key(item) in bases)
+    return _compared([(bases[_key(item)], item) for item in others], manifest.margin)
 
 
 def _compared(
@@ -318,22 +312,14 @@ def _compared(
         if kernel is not None:
             compared.append(Compared(base, item, kernel, user))
         elif base.mean(KERNEL):
-            said = f"no boot of {item.place.setup} has a seed of {base.place.setup}"
-            place = item.place
-            problems.append(
-                Problem(
-                    f"{item.benchmark.id}: {said}", place.kernel, place.setup, item.benchmark.id
-                )
-            )
+            place, name = item.place, item.benchmark.id
+            title = f"{name}: no boot of {place.setup} has a seed of {base.place.setup}"
+            problems.append(Problem(title, place.kernel, place.setup, name))
     return tuple(compared), tuple(problems)
 
 
 def _apart(
-    base: Measured,
-    item: Measured,
-    beside: Sequence[_Pair],
-    name: str,
-    margin: float,
+    base: Measured, item: Measured, beside: Sequence[_Pair], name: str, margin: float
 ) -> Difference | None:
     """Compare one figure; how far ratios spread is told by all setups beside it."""
     spread = pooled_ratios(ratios(a.by_seed(name), b.by_seed(name)) for a, b in beside)
@@ -397,44 +383,46 @@ def _boot_figures(
         mine = [tally for tally in tallies if tally.region == place]
         if item.status is not BenchmarkStatus.OK:
             continue
-        wanted = cell.warmup + len(item.values)
+        wanted, counting = cell.warmup + len(item.values), mine[cell.warmup :]
         if len(mine) != wanted:
-            said = f"{len(mine)} of {wanted} batches were counted in boot {boot.index}"
-            problems.append(Problem(f"{item.benchmark}: {said}", benchmark=item.benchmark))
+            wrong = f"{len(mine)} of {wanted} batches were counted in boot {boot.index}"
+        elif lost := sum(tally.lost for tally in counting):
+            wrong = f"the plugin lost track of {lost} tasks or frames"
+        else:
+            said, batch = [said_by(line) for line in item.said], batches[item.benchmark]
+            found[item.benchmark] = _figures(boot.seed, counting, batch, said)
             continue
-        mine = mine[cell.warmup :]
-        if lost := sum(tally.lost for tally in mine):
-            said = f"the plugin lost track of {lost} tasks or frames"
-            problems.append(Problem(f"{item.benchmark}: {said}", benchmark=item.benchmark))
-            continue
-        said_lines = [said_by(line) for line in item.said]
-        found[item.benchmark] = _figures(boot.seed, mine, batches[item.benchmark], said_lines)
+        problems.append(Problem(f"{item.benchmark}: {wrong}", benchmark=item.benchmark))
     return found, tuple(problems)
 
 
 def _figures(
     seed: int, tallies: Sequence[Tally], batch: Batch, said: Sequence[Mapping[str, float]]
 ) -> BootFigures:
-    each = [_per_unit(tally, batch.units) for tally in tallies]
-    kernel = [figures[KERNEL] for figures in each]
-    mean = math.fsum(kernel) / len(kernel)
+    units = batch.units
+    each = [_per_unit(tally, units) for tally in tallies]
+    kernel, figures = [item[KERNEL] for item in each], mean_by_name(each)
+    mean = figures[KERNEL]
+    modules, hooks = counted(tallies)
+    calls = mean_by_name([tally.syscalls() for tally in tallies])
+    return BootFigures(
+        seed,
+        figures,
+        {name: insns / units for name, insns in modules.items() if name not in NO_MODULE},
+        {name: (runs / units, insns / units) for name, (runs, insns) in hooks.items()},
+        (max(kernel) - min(kernel)) / mean if mean and len(kernel) > 1 else None,
+        mean_by_name(said),
+        {name: count / units for name, count in calls.items()},
+        units * len(tallies),
+    )
+
+
+def counted(tallies: Sequence[Tally]) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+    """Return means: instructions by whose code they are; calls and instructions of each hook."""
     calls, insns, modules = (
         mean_by_name([tally.by_name(of) for tally in tallies]) for of in ("calls", "hook", "kernel")
     )
-    units = batch.units
-    return BootFigures(
-        seed,
-        mean_by_name(each),
-        {name: count / units for name, count in modules.items() if name not in _NO_MODULE},
-        {name: (calls[name] / units, insns.get(name, 0.0) / units) for name in sorted(calls)},
-        (max(kernel) - min(kernel)) / mean if mean and len(kernel) > 1 else None,
-        mean_by_name(said),
-        {
-            name: count / units
-            for name, count in mean_by_name([tally.syscalls() for tally in tallies]).items()
-        },
-        units * len(tallies),
-    )
+    return modules, {name: (calls[name], insns.get(name, 0.0)) for name in sorted(calls)}
 
 
 def _per_unit(tally: Tally, units: int) -> Figures:
