@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from lsmeter.core.groups import grouped
@@ -27,7 +29,7 @@ from lsmeter.questions.exec.figures import (
     together,
 )
 from lsmeter.tables import numbers
-from lsmeter.tables.fields import flat_table
+from lsmeter.tables.fields import SETUP, Field, flat_table, named, tabled
 from lsmeter.tables.model import (
     Column,
     Detail,
@@ -45,10 +47,6 @@ from lsmeter.tables.values import change, count, first_of, many, some
 NAME = "lsmeter-exec"
 _MOST = {Detail.SHORT: 8}  # rows of a table, and lines of output; all where there is room
 _MOST_MODULES = 2  # columns of a table that is to fit a terminal
-_ADDED = (
-    Column("each_added_insns", "added a call", Kind.CHANGE),
-    Column("added_insns", "added", Kind.CHANGE),
-)
 _CALLS_COVER = (
     "A call: from its entry to its return, page faults inside it included. Outside of calls: other "
     "page faults, new tasks, interrupts, kernel threads."
@@ -72,18 +70,16 @@ def document(run: RunData, detail: Detail) -> Document:
     outputs = [(item.place.setup, item.output) for item in found.measured]
     outputs += [(place.setup, output) for place, output in found.failed]
     sections.append(_said(outputs, detail))
-    data = _data(found, run)
+    data, results = _data(found, run), None
     if detail is Detail.DATA:
         rows = [COMPARISON.flat(item) for item in data["comparisons"]]
         sections = [Section("", tables=(flat_table("comparisons", rows),))]
+        of = (run.manifest.kernels, run.manifest.created, "insns")
+        results = measured_results(found.estimates, found.comparisons, found.problems, of)
     title = f"What security modules cost: {command.shown}"
     made = run_document(run, NAME, title, tuple(sections), found.problems, data)
-    said: dict[str, Any] = {"lead": (_COVERS,), "answer": first_of(_answer(found, baseline))}
-    if detail is Detail.DATA:
-        of = (run.manifest.kernels, run.manifest.created, "insns")
-        shown = (found.estimates, found.comparisons, found.problems)
-        said["results"] = measured_results(*shown, of)
-    return Document(**{**vars(made), **said})
+    answer = first_of(_answer(found, baseline))
+    return replace(made, lead=(_COVERS,), answer=answer, results=results)
 
 
 def _answer(found: Commands, baseline: str) -> Iterator[str]:
@@ -121,41 +117,37 @@ def _totals(
     measured: Sequence[Measured], compared: Sequence[Compared], baseline: str, where: str
 ) -> Section:
     by_setup = {item.kernel.place.setup: item for item in compared}
-    columns = (
-        Column("setup", "setup", Kind.NAME),
-        Column("kernel_insns", "kernel"),
-        Column("kernel_overhead", "overhead, %", Kind.PERCENT),
-        Column("all_overhead", "of all, %", Kind.PERCENT),
-        Column("user_insns", "user"),
-        Column("user_difference", "differs", Kind.CHANGE),
-        Column("boots", "boots"),
-    )
-    rows: list[tuple[Value, ...]] = []
     old = next((item.kernel.decided.baseline_value for item in compared), None)
-    for item in measured:
-        against = by_setup.get(item.place.setup)
-        decided = against.kernel.decided.value if against else old
-        user = _difference(against.user) if against and against.user else None
-        rows.append(
-            (
-                item.place.setup,
-                round(item.mean(item.kernel) if decided is None else decided),
-                _cell(against.kernel if against else None),
-                _cell(against.all if against else None),
-                round(item.mean(item.user)),
-                user,
-                len(item.kernel),
-            )
-        )
+
+    def against(part: str, item: Measured) -> Comparison | None:
+        found: Comparison | None = getattr(by_setup.get(item.place.setup), part, None)
+        return found
+
+    def kernel(item: Measured) -> int:
+        found = against("kernel", item)
+        decided = old if found is None else found.decided.value
+        return round(item.mean(item.kernel) if decided is None else decided)
+
+    fields = (
+        SETUP,
+        Field("kernel_insns", "kernel", kernel),
+        Field(
+            "kernel_overhead", "overhead, %", lambda i: _cell(against("kernel", i)), Kind.PERCENT
+        ),
+        Field("all_overhead", "of all, %", lambda i: _cell(against("all", i)), Kind.PERCENT),
+        Field("user_insns", "user", lambda i: round(i.mean(i.user))),
+        Field("user_difference", "differs", lambda i: _difference(against("user", i)), Kind.CHANGE),
+        Field("boots", "boots", lambda i: len(i.kernel)),
+    )
     marks = ", ".join(f"{mark} {word.value}" for word, mark in numbers.VERDICT_MARKS.items())
     more = (f"{marks}; overheads over {baseline}.",)
-    table = Table("totals", "Instructions", columns, tuple(rows), more=more)
+    table = tabled("totals", "Instructions", fields, measured, more=more)
     return Section(where, tables=(table,), items=tuple(_controls(measured, compared)))
 
 
-def _difference(item: Comparison) -> float:
+def _difference(item: Comparison | None) -> float | None:
     """Return by how much the shown values differ: where boots do, no difference is decided."""
-    return item.decided.value - item.decided.baseline_value
+    return None if item is None else item.decided.value - item.decided.baseline_value
 
 
 def _cell(item: Comparison | None) -> Value:
@@ -168,11 +160,12 @@ def _cell(item: Comparison | None) -> Value:
 
 def _controls(measured: Sequence[Measured], compared: Sequence[Compared]) -> Iterator[Item]:
     """Say whether the command itself did the same, and made the same calls."""
-    moved = [item.user for item in compared if item.user and _difference(item.user)]
+    users = [(item.user, _difference(item.user)) for item in compared]
+    moved = [(item, by) for item, by in users if item and by]
     if compared and not moved:
         yield Item("Control: user instructions are equal in all setups.", tone=Tone.QUIET)
-    for item in moved:
-        old, by = item.decided.baseline_value, _difference(item)
+    for item, by in moved:
+        old = item.decided.baseline_value
         known = f"{100 * abs(by) / old:.3f} %" if old else "of 0"
         yield Item(
             f"Control: under {item.place.setup} the command itself executes {change(round(by))} "
@@ -210,7 +203,8 @@ def _sources(measured: Sequence[Measured], baseline: str, detail: Detail) -> Sec
 
 def _modules(measured: Sequence[Measured]) -> Table:
     names = sorted({name for item in measured for name in item.modules})
-    columns = (Column("module", "module", Kind.NAME), *_setups(measured))
+    setups = (Column(item.place.setup, item.place.setup) for item in measured)
+    columns = (Column("module", "module", Kind.NAME), *setups)
     rows: list[tuple[Value, ...]] = [
         (name, *(round(item.modules.get(name, 0.0)) for item in measured)) for name in names
     ]
@@ -225,41 +219,40 @@ def _calls(base: Measured, item: Measured, most: int | None) -> Table:
         {name for row in rows for name in row.modules},
         key=lambda name: (-sum(abs(row.modules.get(name, 0.0)) for row in rows), name),
     )
-    shown = [name for name in of if any(round(row.modules.get(name, 0.0)) for row in rows)]
+    shown = [name for name in of if any(_inside(name, row) for row in rows)]
     shown = shown[: _MOST_MODULES if most else None]
-    columns = (
-        Column("call", "system call", Kind.NAME),
-        Column("calls", "calls"),
-        Column("errors", "errors"),
-        Column("each_insns", "a call"),
-        *([Column("insns", "all")] if alone else _ADDED),
-        *(Column(f"in_{name}", f"in {name}", Kind.CHANGE) for name in shown),
+    fields = (
+        named("call", "name", "system call"),
+        Field("calls", "calls", lambda row: _rounded(row.cost.calls or None, 1)),
+        Field("errors", "errors", lambda row: _rounded(row.cost.errors, 1)),
+        Field("each_insns", "a call", lambda row: _rounded(row.cost.each_insns)),
+        *(_ALL if alone else _ADDED),
+        *(Field(f"in_{name}", f"in {name}", partial(_inside, name), Kind.CHANGE) for name in shown),
     )
     *calls, outside = rows
     others = calls[most:] if most else []
     listed = calls[: len(calls) - len(others)]
     rest = [together(f"{len(others)} others", others)] * bool(others)
-    found = [_call_cells(row, shown, alone=alone) for row in (*listed, *rest, outside)]
     setup, over = item.place.setup, base.place.setup
     what = "" if alone else f", and what that adds over {over}"
     more = (_CALLS_COVER, *_left(len(calls), most))
     title = f"{setup}: kernel instructions of each system call{what}"
-    return Table(f"calls-{setup}", title, columns, tuple(found), more=more)
+    return tabled(f"calls-{setup}", title, fields, (*listed, *rest, outside), more=more)
 
 
-def _call_cells(row: Added, modules: Sequence[str], *, alone: bool) -> tuple[Value, ...]:
-    cost = row.cost
-    added: tuple[Value, ...] = (
-        (round(cost.insns),) if alone else (_whole(row.each_insns), round(row.insns))
-    )
-    return (
-        row.name,
-        round(cost.calls, 1) if cost.calls else None,
-        None if cost.errors is None else round(cost.errors, 1),
-        _whole(cost.each_insns),
-        *added,
-        *(round(row.modules.get(name, 0.0)) for name in modules),
-    )
+_ALL = (Field("insns", "all", lambda row: round(row.cost.insns)),)
+_ADDED = (
+    Field("each_added_insns", "added a call", lambda row: _rounded(row.each_insns), Kind.CHANGE),
+    Field("added_insns", "added", lambda row: round(row.insns), Kind.CHANGE),
+)
+
+
+def _inside(module: str, row: Added) -> int:
+    return round(row.modules.get(module, 0.0))
+
+
+def _rounded(value: float | None, digits: int | None = None) -> float | None:
+    return None if value is None else round(value, digits)
 
 
 def _hooks(base: Measured, item: Measured, most: int | None) -> Table:
@@ -283,14 +276,6 @@ def _hooks(base: Measured, item: Measured, most: int | None) -> Table:
     setup = item.place.setup
     title = f"{setup}: what each hook adds over {base.place.setup}"
     return Table(f"hooks-{setup}", title, columns, tuple(rows), more=_left(len(names), most))
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else round(value)
-
-
-def _setups(measured: Sequence[Measured]) -> Iterator[Column]:
-    return (Column(item.place.setup, item.place.setup) for item in measured)
 
 
 def _left(known: int, most: int | None) -> tuple[str, ...]:
