@@ -20,7 +20,7 @@ from lsmeter.questions.monitor.figures import (
     series_of,
 )
 from lsmeter.questions.monitor.plots import figures
-from lsmeter.questions.monitor.series import Batch, Monitoring, Series, mean_in, top
+from lsmeter.questions.monitor.series import Batch, Monitoring, Series, top
 from lsmeter.tables.model import Shown
 
 S = 1_000_000_000
@@ -174,14 +174,14 @@ def test_means_are_of_the_batches_that_count_and_weighted_with_time() -> None:
     batches = (warm, Batch("get", 1, warmup=False, begin_s=2.0, end_s=3.1))
     found = Monitoring("host", (), 1000, times, (user,), batches)
     truth = (10 * 1 + 60 * 0.1) / 1.1
-    assert mean_in(found, user, found.counting) == pytest.approx(truth)
+    assert found.mean_in(user, found.counting) == pytest.approx(truth)
     shown = _series(found).rows[0][2]
     assert isinstance(shown, Shown)
     assert shown.text == f"{truth:.1f}"
     (figure,) = figures(found)
     assert f"Means over those that count: in user space {truth:.1f} %." in figure.caption
     alone = replace(found, batches=())
-    assert mean_in(alone, user, alone.counting) == pytest.approx((90 + 10 + 6) / 2.1)
+    assert alone.mean_in(user, alone.counting) == pytest.approx((90 + 10 + 6) / 2.1)
 
 
 def test_processes_of_a_name_are_added_up() -> None:

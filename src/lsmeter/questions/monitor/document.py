@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -12,7 +13,7 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.cells.frame import run_document
 from lsmeter.questions.monitor.figures import Monitored, find_monitored
 from lsmeter.questions.monitor.plots import figures
-from lsmeter.questions.monitor.series import GROUPS, TABLES, Monitoring, mean_in, top
+from lsmeter.questions.monitor.series import GROUPS, TABLES, Monitoring, top
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import (
     Column,
@@ -65,7 +66,7 @@ def document(run: RunData, detail: Detail, *, boots: Sequence[Monitored] | None 
 def sentence(item: Monitored) -> str:
     """Say what the processors do in the batches that count; "" where that is not known."""
     batches = [batch for batch in item.found.batches if not batch.warmup]
-    shares = ((series, mean_in(item.found, series, batches)) for series in item.found.of("cpu"))
+    shares = ((series, item.found.mean_in(series, batches)) for series in item.found.of("cpu"))
     said = [f"{mean:.1f} % {series.title}" for series, mean in shares if mean and mean >= _SHARE]
     whole_s = math.fsum(batch.end_s - batch.begin_s for batch in batches)
     of = f"{len(batches)} batches, {whole_s:.2f} s"
@@ -76,7 +77,7 @@ def _of_boot(item: Monitored, detail: Detail) -> Iterator[Section]:
     found, place = item.found, item.place
     title = f"{place.suite} with {place.setup} on {place.kernel}, {place.filesystem}: over time"
     if detail is Detail.DATA:
-        yield Section(title, tables=_moments(found))
+        yield Section(title, tables=(_moments(found),))
         return
     tables = (*_load(found), *_exact(item), *_top(found))
     whole_s = found.times_s[-1] - found.times_s[0]
@@ -100,10 +101,9 @@ def _load(found: Monitoring) -> Iterator[Table]:
         *(Column(item.name, head) for item, head in series),
     )
     rows: list[tuple[Value, ...]] = []
-    for benchmark in dict.fromkeys(batch.benchmark for batch in found.batches):
-        batches = [b for b in found.batches if b.benchmark == benchmark and not b.warmup]
+    for benchmark, batches in found.by_benchmark.items():
         whole_s = math.fsum(batch.end_s - batch.begin_s for batch in batches)
-        means = (_figure(mean_in(found, item, batches)) for item, _ in series)
+        means = (_figure(found.mean_in(item, batches)) for item, _ in series)
         rows.append((benchmark, Shown(whole_s, f"{whole_s:.2f}"), *means))
     yield Table("load", "Beside the load, means over the batches that count", columns, tuple(rows))
 
@@ -120,14 +120,9 @@ def _exact(item: Monitored) -> Iterator[Table]:
         return
     columns = (_BENCHMARK, *(Column(name, name, Kind.SHARE) for name in TABLES["modes"]))
     rows: list[tuple[Value, ...]] = []
-    for benchmark in dict.fromkeys(batch.benchmark for batch in item.found.batches):
-        counted = [
-            item.exact[benchmark, batch.number]
-            for batch in item.found.batches
-            if batch.benchmark == benchmark
-            and not batch.warmup
-            and (benchmark, batch.number) in item.exact
-        ]
+    for benchmark, batches in item.found.by_benchmark.items():
+        known = (item.exact.get((benchmark, batch.number)) for batch in batches)
+        counted = list(filter(None, known))
         sums = [
             sum(tally.total(kind, of=[account]) for tally in counted)
             for account, kind in TABLES["modes"].values()
@@ -155,7 +150,7 @@ def _top(found: Monitoring) -> Iterator[Table]:
 def _series(found: Monitoring) -> Table:
     fields = (
         *(named("series", "name"), named("unit")),
-        Field("mean", "mean", lambda item: _figure(mean_in(found, item, found.counting))),
+        Field("mean", "mean", lambda item: _figure(found.mean_in(item, found.counting))),
         Field("least", "least", lambda item: _figure(min(item.known))),
         Field("most", "most", lambda item: _figure(max(item.known))),
     )
@@ -164,7 +159,7 @@ def _series(found: Monitoring) -> Table:
     return tabled("series", "All series", fields, every, more=more)
 
 
-def _moments(found: Monitoring) -> tuple[Table, ...]:
+def _moments(found: Monitoring) -> Table:
     """Return every value: a row for each moment."""
     columns = (
         Column("time_s", "time_s"),
@@ -176,15 +171,13 @@ def _moments(found: Monitoring) -> tuple[Table, ...]:
         (time_s, *batch, *(item.values[at] for item in found.series))
         for at, (time_s, batch) in enumerate(zip(found.times_s, _batches(found), strict=True))
     )
-    return (Table("moments", "", columns, rows),)
+    return Table("moments", "", columns, rows)
 
 
 def _batches(found: Monitoring) -> Iterator[tuple[Value, Value]]:
     """Give benchmark and number of the batch of each moment."""
-    coming = sorted(found.batches, key=lambda batch: batch.begin_s)
-    at = 0
     for time_s in found.times_s:
-        while at < len(coming) and coming[at].end_s < time_s:
-            at += 1
-        inside = at < len(coming) and coming[at].begin_s <= time_s
-        yield (coming[at].benchmark, coming[at].number) if inside else (None, None)
+        at = bisect_left(found.batches, time_s, key=lambda batch: batch.end_s)
+        inside = at < len(found.batches) and found.batches[at].begin_s <= time_s
+        batch = found.batches[at] if inside else None
+        yield (batch.benchmark, batch.number) if batch else (None, None)

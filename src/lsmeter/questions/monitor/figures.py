@@ -11,7 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
 
+from lsmeter.core.groups import grouped
 from lsmeter.core.inputs import whole_number
 from lsmeter.core.model import Boot, Place
 from lsmeter.core.model.boot import BEGIN, END, Moment
@@ -57,16 +60,16 @@ def find_monitored(run: RunData, *, first_only: bool = False) -> Iterator[Monito
     for cell in run.manifest.cells:
         boots = [boot for boot in run.boots_of(cell) if boot.status.usable]
         for boot in (boots[:1] if first_only else boots) if cell.task.monitor_ms else ():
-            found = _monitored(run, cell, boot)
-            if found.found.times_s:
-                yield found
+            stored = read_boot(run.folder(boot), boot)
+            if stored.capture is None or stored.request is None:
+                continue
+            if moments := parse_session(stored.capture.complete_lines, stored.request).moments:
+                yield _monitored(run, cell, boot, moments)
 
 
-def _monitored(run: RunData, cell: ManifestCell, boot: Boot) -> Monitored:
-    stored = read_boot(run.folder(boot), boot)
-    if stored.capture is None or stored.request is None:
-        return Monitored(cell.place, boot, Monitoring(cell.place.setup, (), 0, (), ()))
-    moments = parse_session(stored.capture.complete_lines, stored.request).moments
+def _monitored(
+    run: RunData, cell: ManifestCell, boot: Boot, moments: Sequence[Moment]
+) -> Monitored:
     of_host = cell.task.name == "visit"
     clock = "" if of_host else " of guest time"
     facts = (
@@ -95,12 +98,13 @@ def _exact(run: RunData, boot: Boot) -> dict[tuple[str, int], Tally]:
         tallies = parse_tally(raw.decode("ascii", "replace")) if raw else ()
     except DamagedTallyError:
         return {}
-    found: dict[tuple[str, int], Tally] = {}
-    for at, benchmark in enumerate(item.benchmark for item in boot.samples):
-        mine = [tally for tally in tallies if tally.region == at]
-        numbered = enumerate(mine)
-        found |= {(benchmark, number): tally for number, tally in numbered if not tally.lost}
-    return found
+    regions = grouped((tally.region, tally) for tally in tallies)
+    return {
+        (item.benchmark, number): tally
+        for at, item in enumerate(boot.samples)
+        for number, tally in enumerate(regions.get(at, ()))
+        if not tally.lost
+    }
 
 
 @dataclass(frozen=True)
@@ -127,8 +131,10 @@ def numbers_of(texts: Mapping[str, str]) -> Numbers:
     def lines(source: str) -> Lines:
         return lines_of(texts.get(source, ""))
 
+    spent = (words for name, *words in lines("stat") if name == "cpu")
     words = (
-        *_stat(lines("stat")),
+        *((f"cpu.{mode}", of) for words in spent for mode, of in zip(_MODES, words, strict=False)),
+        *_pairs("stat", lines("stat")),
         *_pairs("memory", lines("meminfo")),
         *_pairs("vm", lines("vmstat")),
         *_rows("disk", 2, _DISK, lines("disks")),
@@ -155,15 +161,8 @@ def lines_of(text: str) -> Lines:
 
 def _pairs(prefix: str, lines: Lines) -> Iterator[tuple[str, str]]:
     for name, *words in lines:
-        yield from ((f"{prefix}.{name.removesuffix(':')}", word) for word in words[:1])
-
-
-def _stat(lines: Lines) -> Iterator[tuple[str, str]]:
-    for name, *words in lines:
-        if name == "cpu":
-            yield from ((f"cpu.{mode}", ticks) for mode, ticks in zip(_MODES, words, strict=False))
-        elif words:
-            yield f"stat.{name}", words[0]
+        if words:
+            yield f"{prefix}.{name.removesuffix(':')}", words[0]
 
 
 def _rows(
@@ -186,41 +185,38 @@ def _avc(lines: Lines) -> Iterator[tuple[str, int]]:
             yield f"avc.{name}", sum(known)
 
 
-@dataclass(frozen=True)
-class _Step:
-    """A moment, and the one of the same batch before it."""
+class _Step(NamedTuple):
+    """What a moment says; no rate is of the span before the first one of a batch."""
 
+    is_first: bool
     time_s: float
     numbers: Numbers
-    before: _Step | None
-
-    def rate(self, name: str) -> float | None:
-        """Return how fast a counter went since it was read last in the same batch."""
-        here, step = self.numbers.get(name), self.before
-        while step is not None and name not in step.numbers:
-            step = step.before
-        if here is None or step is None or here < step.numbers[name]:
-            return None
-        return (here - step.numbers[name]) / (self.time_s - step.time_s)
 
 
 def series_of(moments: Sequence[Moment]) -> tuple[Series, ...]:
     """Return all series of moments that follow each other, one value for each moment."""
-    steps = list(_steps(moments))
+    steps = [
+        _Step(moment.when == BEGIN, moment.time_ns / 1e9, numbers_of(moment.texts))
+        for moment in moments
+    ]
     names = dict.fromkeys(name for step in steps for name in step.numbers)
     return tuple(item for item in _series(steps, names) if item.known)
 
 
-def _steps(moments: Sequence[Moment]) -> Iterator[_Step]:
-    step: _Step | None = None
-    for moment in moments:
-        before = None if moment.when == BEGIN else step
-        step = _Step(moment.time_ns / 1e9, numbers_of(moment.texts), before)
-        yield step
+def _rates(steps: Sequence[_Step], name: str) -> Iterator[float | None]:
+    """Give how fast a counter went since it was read last in the same batch."""
+    last: tuple[float, int] | None = None
+    for is_first, time_s, numbers in steps:
+        last, here = None if is_first else last, numbers.get(name)
+        if last is None or here is None or here < last[1]:
+            yield None
+        else:
+            yield (here - last[1]) / (time_s - last[0])
+        last = last if here is None else (time_s, here)
 
 
 def _series(steps: Sequence[_Step], names: Mapping[str, None]) -> Iterator[Series]:
-    shares = [_shares(step) for step in steps]
+    shares = [None, *(_shares(*pair) for pair in pairwise(steps))]
     for name, item in _CPU.items():
         of = item["of"]
         values = (None if share is None else sum(share[mode] for mode in of) for share in shares)
@@ -233,23 +229,23 @@ def _series(steps: Sequence[_Step], names: Mapping[str, None]) -> Iterator[Serie
         mine = (name for name in names if name.startswith(f"{kind}."))
         for device in dict.fromkeys(name.split(".", 1)[1].rpartition(".")[0] for name in mine):
             for end, item in TABLES["devices"][kind].items():
-                rates = (step.rate(f"{kind}.{device}.{item['of']}") for step in steps)
+                rates = _rates(steps, f"{kind}.{device}.{item['of']}")
                 values = (None if rate is None else rate * item["times"] for rate in rates)
                 title = f"{device}: {item['title']}"
                 yield Series(group, f"{group}_{device}_{end}", title, item["unit"], tuple(values))
     for name, item in TABLES["rates"].items():
-        rated = tuple(step.rate(item["of"]) for step in steps)
+        rated = tuple(_rates(steps, item["of"]))
         yield Series(item["group"], name, item["title"], GROUPS[item["group"]]["axis"], rated)
     for name, item in TABLES["gauges"].items():
         numbers = tuple(step.numbers.get(item["of"]) for step in steps)
         yield Series("kernel", name, item["title"], "tasks", numbers)
 
 
-def _shares(step: _Step) -> dict[str, float] | None:
+def _shares(last: _Step, step: _Step) -> dict[str, float] | None:
     """Return the share of each mode of the processors' time since the moment before, in %."""
-    if step.before is None:
+    if step.is_first:
         return None
-    here, before = step.numbers, step.before.numbers
+    here, before = step.numbers, last.numbers
     spent = {
         mode: max(0, here.get(f"cpu.{mode}", 0) - before.get(f"cpu.{mode}", 0))
         for item in _CPU.values()

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
-from lsmeter.questions.monitor.series import GROUPS, TABLES, Batch, Monitoring, Series, mean_in
+from lsmeter.core.groups import grouped
+from lsmeter.questions.monitor.series import GROUPS, TABLES, Batch, Monitoring, Series
 from lsmeter.tables import look
 from lsmeter.tables.look import SERIES, Specification, channel, finish
 from lsmeter.tables.model import Figure
@@ -22,16 +22,8 @@ _MOST_LINES = 8
 _MOST_NAMES = 32
 _ROW = 15  # pixels, of the names of benchmarks above a plot
 _LETTER = 7
-
-
-@dataclass(frozen=True)
-class _Span:
-    """Some moments of one batch taken together: from when to when, and of which place in time."""
-
-    batch: int  # which stretch without a gap
-    begin_s: float
-    end_s: float
-    places: tuple[int, ...]
+# Some moments taken together: of which stretch without a gap, and their places in time.
+_Span = tuple[int, range]
 
 
 def shown(found: Monitoring, group: str) -> tuple[Series, ...]:
@@ -49,7 +41,7 @@ def figures(found: Monitoring) -> Iterator[Figure]:
         if not series or len(found.times_s) < 2:
             continue
         left = len([each for each in found.of(group) if any(each.known)]) - len(series)
-        known = ((one, mean_in(found, one, found.counting)) for one in series)
+        known = ((one, found.mean_in(one, found.counting)) for one in series)
         means = ", ".join(
             f"{one.title} {_short(mean)} {one.unit}" for one, mean in known if mean is not None
         )
@@ -122,12 +114,10 @@ def _load(batches: Sequence[Batch], x: Specification) -> Iterator[Specification]
             "opacity": channel("opacity:Q", scale=None, legend=None),
         },
     }
-    first = {batch.benchmark: batch for batch in reversed(batches)}
-    names = [first[name] for name in dict.fromkeys(batch.benchmark for batch in batches)]
-    names = names[:_MOST_NAMES]
+    by_name = grouped((batch.benchmark, batch) for batch in batches)
     whole_s = (batches[-1].end_s - batches[0].begin_s) or 1.0
     free_s = [0.0, 0.0, 0.0]  # where each row of names ends
-    for batch in names:
+    for batch, *_ in list(by_name.values())[:_MOST_NAMES]:
         row = next((at for at, end in enumerate(free_s) if end <= batch.begin_s), len(free_s) - 1)
         free_s[row] = batch.begin_s + whole_s * (len(batch.benchmark) + 2) * _LETTER / _WIDTH
         mark = {
@@ -150,9 +140,7 @@ def _spans(found: Monitoring) -> Iterator[_Span]:
     begins = {times_s[0], *(batch.begin_s for batch in found.batches)}
     starts = [at for at, time_s in enumerate(times_s) if time_s in begins]
     for batch, (first, end) in enumerate(pairwise((*starts, len(times_s))), 1):
-        for at in range(first + 1, end, size):
-            places = tuple(range(at, min(at + size, end)))
-            yield _Span(batch, times_s[at - 1], times_s[places[-1]], places)
+        yield from ((batch, range(at, min(at + size, end))) for at in range(first + 1, end, size))
 
 
 def _steps(
@@ -160,22 +148,15 @@ def _steps(
 ) -> Iterator[dict[str, object]]:
     """Give the ends of each span with the mean of it: a rate is one of a span, not of a moment."""
     last = -1
-    for span in spans:
-        total = weight = 0.0
-        before_s = span.begin_s
-        for at in span.places:
-            value = series.values[at]
-            if value is not None:
-                total += value * (found.times_s[at] - before_s)
-                weight += found.times_s[at] - before_s
-            before_s = found.times_s[at]
-        if not weight:
+    for batch, places in spans:
+        mean = found.mean_at(series, places)
+        if mean is None:
             continue
-        row = {"series": series.title, "value": round(total / weight, 3), "batch": span.batch}
-        if span.batch != last:
-            yield {**row, "s": span.begin_s}
-        last = span.batch
-        yield {**row, "s": span.end_s}
+        row = {"series": series.title, "value": round(mean, 3), "batch": batch}
+        if batch != last:
+            yield {**row, "s": found.times_s[places[0] - 1]}
+        last = batch
+        yield {**row, "s": found.times_s[places[-1]]}
 
 
 def _stacked(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
@@ -194,8 +175,8 @@ def _points(
     found: Monitoring, series: Series, spans: Sequence[_Span]
 ) -> Iterator[dict[str, object]]:
     """Give the last value of each span."""
-    for span in spans:
-        at = span.places[-1]
+    for _, places in spans:
+        at = places[-1]
         if (value := series.values[at]) is not None:
             name = {"series": series.title, "batch": 0}
             yield {**name, "value": round(value, 3), "s": found.times_s[at]}

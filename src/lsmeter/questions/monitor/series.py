@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,12 @@ class Monitoring:
         whole = Batch("", 0, warmup=False, begin_s=self.times_s[0], end_s=self.times_s[-1])
         return tuple(b for b in self.batches if not b.warmup) if self.batches else (whole,)
 
+    @property
+    def by_benchmark(self) -> dict[str, list[Batch]]:
+        """The batches that count of each benchmark of the load."""
+        batches = grouped((batch.benchmark, batch) for batch in self.batches)
+        return {name: [b for b in mine if not b.warmup] for name, mine in batches.items()}
+
     def of(self, group: str) -> tuple[Series, ...]:
         """Return the series of a group of which anything is known."""
         return tuple(item for item in self.series if item.group == group and item.known)
@@ -90,18 +97,26 @@ class Monitoring:
         """Return the series of a name."""
         return next((item for item in self.series if item.name == name), None)
 
+    def mean_in(self, series: Series, batches: Sequence[Batch]) -> float | None:
+        """Return the mean of a series in batches."""
+        steps = enumerate(pairwise(self.times_s), 1)
+        inside = (
+            at
+            for at, (before_s, time_s) in steps
+            if any(batch.begin_s <= before_s and time_s <= batch.end_s for batch in batches)
+        )
+        return self.mean_at(series, inside)
 
-def mean_in(found: Monitoring, series: Series, batches: Sequence[Batch]) -> float | None:
-    """Return the mean of a series in batches, each value weighted with the span that it is of."""
-    total = weight = 0.0
-    for before_s, time_s, value in zip(
-        found.times_s, found.times_s[1:], series.values[1:], strict=False
-    ):
-        inside = any(b.begin_s <= before_s and time_s <= b.end_s for b in batches)
-        if inside and value is not None:
-            total += value * (time_s - before_s)
-            weight += time_s - before_s
-    return total / weight if weight else None
+    def mean_at(self, series: Series, places: Iterable[int]) -> float | None:
+        """Return the mean of some values, each weighted with the span that ends at its place."""
+        total = weight = 0.0
+        for at in places:
+            value = series.values[at]
+            if value is not None:
+                span_s = self.times_s[at] - self.times_s[at - 1]
+                total += value * span_s
+                weight += span_s
+        return total / weight if weight else None
 
 
 @dataclass(frozen=True)
