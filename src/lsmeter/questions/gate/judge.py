@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import fnmatch
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
@@ -141,7 +141,7 @@ class Judgement:
 
 
 _Asked = tuple[Place, Benchmark]  # that a run was asked for
-_ByPlace = Mapping[tuple[Place, str], _Asked]
+_ByPlace = dict[tuple[Place, str], _Asked]
 
 
 def judge(before: RunData, after: RunData, rules: Sequence[Rule]) -> Judgement:
@@ -153,23 +153,21 @@ def judge(before: RunData, after: RunData, rules: Sequence[Rule]) -> Judgement:
     setups |= {item.setup for run in runs for item in run.problems if item.setup}
     benchmarks = [item for run in runs for item in run.benchmarks]
     check_rules(rules, benchmarks, setups, find_instrument(after.manifest.instrument))
-    sides = _sides(before, after)
     lost = _lost_wholes(before, after, report.comparisons)
-    applied = tuple(
-        Applied(
-            rule,
-            tuple(
-                _finding(rule, asked, known.get((asked[0], asked[1].id)), report, lost)
-                for asked in _named(rule, sides[0])
-            ),
-            *(len(_named(rule, side)) for side in sides[1:]),
+    applied: list[Applied] = []
+    sides = _sides(before, after)
+    for rule in dict.fromkeys(rules):
+        both, *alone = (
+            [(place, kind) for place, kind in side.values() if applies(rule, kind, place.setup)]
+            for side in sides
         )
-        for rule in dict.fromkeys(rules)
-    )
+        found = (_finding(rule, of, known.get((of[0], of[1].id)), report, lost) for of in both)
+        applied.append(Applied(rule, tuple(found), *map(len, alone)))
     hidden = left_out(report.comparisons, report.words, report.per)
-    notes = [f"not covered: {hidden}"] if hidden else []
-    notes += report.notes
-    return Judgement(applied, report.unit, report.problems, tuple(notes), report)
+    covered = (f"not covered: {hidden}",) if hidden else ()
+    return Judgement(
+        tuple(applied), report.unit, report.problems, (*covered, *report.notes), report
+    )
 
 
 def applies(rule: Rule, benchmark: Benchmark, setup: str) -> bool:
@@ -193,34 +191,34 @@ def numbers_of(item: Comparison, rule: Rule) -> Numbers:
         Number.WHOLE: of_call(item.whole, call) if item.benchmark.cycle else None,
     }
     share = rule.limit.unit == PERCENT
-    higher = item.benchmark.metric.better is Better.HIGHER
-    mine = {
-        number: change if change is None else _in_shares(change) if share else _in(change, higher)
-        for number, change in found.items()
-        if number in rule.numbers
-    }
+
+    def worse(number: Number) -> Change | None:
+        change = found[number] if number in rule.numbers else None
+        return None if change is None else _worse(change, item.benchmark.metric.better, rule.limit)
+
+    typical, mean, whole = map(worse, Number)
     return Numbers(
-        mine.get(Number.TYPICAL),
-        mine.get(Number.MEAN),
-        mine.get(Number.WHOLE),
+        typical,
+        mean,
+        whole,
         moved=item.moved if share else item.moved * call,
         needed=frozenset(name for name in rule.numbers if found[name] and name is not Number.MEAN),
     )
 
 
-def _in_shares(change: Change) -> Change:
-    """Leave overheads as they are; of a cost that was 0 every increase is without bound."""
-    if not math.isnan(change.overhead):
+def _worse(change: Change, better: Better, limit: Limit) -> Change:
+    """Return a change with overheads in the unit of a limit: positive is worse.
+
+    Of a cost that was 0 every increase is without bound in %.
+    """
+    if limit.unit == PERCENT and not math.isnan(change.overhead):
         return change
-    low = math.inf if change.low > 0 else -math.inf
-    return replace(change, overhead=math.inf, overhead_low=low, overhead_high=math.inf)
-
-
-def _in(change: Change, higher: bool) -> Change:  # noqa: FBT001  (is better)
-    """Return a change with the difference for its overhead: positive is worse."""
-    worse = (change.difference, change.low, change.high)
-    if higher:
+    if limit.unit == PERCENT:
+        worse = (math.inf, math.inf if change.low > 0 else -math.inf, math.inf)
+    elif better is Better.HIGHER:
         worse = (-change.difference, -change.high, -change.low)
+    else:
+        worse = (change.difference, change.low, change.high)
     return replace(change, overhead=worse[0], overhead_low=worse[1], overhead_high=worse[2])
 
 
@@ -308,10 +306,6 @@ def _why(place: Place, benchmark: Benchmark, problems: Sequence[Problem]) -> str
     return "one of the runs has no number for it"
 
 
-def _named(rule: Rule, asked: _ByPlace) -> list[_Asked]:
-    return [item for item in asked.values() if applies(rule, item[1], item[0].setup)]
-
-
 def _sides(before: RunData, after: RunData) -> tuple[_ByPlace, _ByPlace, _ByPlace]:
     """Return what both runs were asked for, and what only the first and only the second one.
 
@@ -319,7 +313,14 @@ def _sides(before: RunData, after: RunData) -> tuple[_ByPlace, _ByPlace, _ByPlac
     was asked for as well.
     """
     alike = pair_places(before.manifest, after.manifest)
-    first, second = _of(before, alike), _of(after, alike)
+    first, second = (
+        {
+            (alike(cell.place), item.id): (cell.place, item)
+            for cell in run.manifest.cells
+            for item in run.manifest.benchmarks_of(cell)
+        }
+        for run in (before, after)
+    )
     failed = [
         {item.setup for item in run.manifest.problems if item.setup} for run in (before, after)
     ]
@@ -327,15 +328,6 @@ def _sides(before: RunData, after: RunData) -> tuple[_ByPlace, _ByPlace, _ByPlac
     both |= {k: v for k, v in first.items() if k not in second and k[0].setup in failed[1]}
     rest = [{k: v for k, v in side.items() if k not in both} for side in (first, second)]
     return both, rest[0], rest[1]
-
-
-def _of(run: RunData, alike: Callable[[Place], Place]) -> _ByPlace:
-    return {
-        (alike(cell.place), item.id): (cell.place, item)
-        for cell in run.manifest.cells
-        for item in run.manifest.benchmarks_of(cell)
-        if not cell.benchmarks or item.id in cell.benchmarks
-    }
 
 
 def check_rules(

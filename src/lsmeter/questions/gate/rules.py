@@ -74,14 +74,14 @@ def parse_limit(text: str, *, where: str) -> Limit:
     return Limit(value / 100 if unit == PERCENT else value, unit)
 
 
-def parse_rule(text: str, numbers: Sequence[Number] = tuple(Number), where: str = "--max") -> Rule:
+def parse_rule(text: str, numbers: Sequence[Number] = tuple(Number)) -> Rule:
     """Read `PATTERN[@SETUP]<=LIMIT`; a benchmark's own `=` is no sign of it."""
     words, sign, limit = text.rpartition("<=")
     pattern, at, setup = words.partition("@")
     if not sign or not pattern.strip() or (at and not setup.strip()):
-        raise UsageError(f"{where}: '{text[:80]}' is no rule", hint=EXAMPLE)
-    found = parse_limit(limit, where=f"{where}: '{text[:80]}'")
-    return Rule(pattern.strip(), found, setup.strip() or "*", tuple(numbers), where)
+        raise UsageError(f"--max: '{text[:80]}' is no rule", hint=EXAMPLE)
+    found = parse_limit(limit, where=f"--max: '{text[:80]}'")
+    return Rule(pattern.strip(), found, setup.strip() or "*", tuple(numbers))
 
 
 class _Table(BaseModel):
