@@ -19,12 +19,12 @@ from lsmeter.core.model import Benchmark, BenchmarkStatus, Whole
 from lsmeter.core.model.conclusion import Number
 from lsmeter.measure.results.directory import RunData
 from lsmeter.questions.gate.document import document, lines
-from lsmeter.questions.gate.judge import Applied, Finding, Gated, Judgement, Outcome, hold, judge
+from lsmeter.questions.gate.judge import Applied, Finding, Gated, Outcome, hold, judge_runs
 from lsmeter.questions.gate.rules import margin_rule, parse_rule
 from lsmeter.tables.model import Detail, Document
 from lsmeter.tables.render import Files, Options, find_format, render, rendered
 from tests.unit.model_builders import benchmark
-from tests.unit.report.builders import comparison
+from tests.unit.report.builders import comparison, report
 from tests.unit.report.test_compared import CHMOD, DEEP, OPEN, STAT, run
 
 EMPTY = benchmark("empty")
@@ -50,7 +50,7 @@ def junit(of: Document) -> ET.Element:
 
 
 def gated(sides: tuple[RunData, RunData], *rules: str, inconclusive: str = "skip") -> Gated:
-    return Gated(judge(*sides, [parse_rule(rule) for rule in rules]), inconclusive)
+    return judge_runs(*sides, [parse_rule(rule) for rule in rules], inconclusive)
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_a_lost_whole_cost_keeps_no_rule(tmp_path: Path) -> None:
     both = (before, replace(after, boots=(replace(after.boots[0], samples=cut),)))
     found = gated(both, "*<=1%")
     assert found.code == 125
-    assert [item.outcome for item in found.judged.findings] == [Outcome.MISSING, Outcome.KEPT]
+    assert [item.outcome for item in found.findings] == [Outcome.MISSING, Outcome.KEPT]
     rule = replace(parse_rule("*<=1%"), numbers=(Number.TYPICAL,))
-    assert Gated(judge(*both, [rule])).code == 0
+    assert judge_runs(*both, [rule], "skip").code == 0
 
 
 def test_controls_alone_keep_no_rule(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_controls_alone_keep_no_rule(tmp_path: Path) -> None:
         run(tmp_path / "b", {"capability": {EMPTY: 5, STAT: 500}}),
     )
     rule = margin_rule(0.01)
-    found = Gated(judge(*sides, [rule]))
+    found = judge_runs(*sides, [rule], "skip")
     assert (found.code, lines(found, Outcome.MISSING)) == (
         *(125, [f"{rule.text}: the runs have nothing but controls in common"]),
     )
@@ -138,8 +138,8 @@ def test_a_rule_whose_comparisons_all_lack_a_number_is_not_judged() -> None:
     none, kept = found_of(4000, math.nan), found_of(4000)
     assert not none.has_number
     for findings, code in (((none,), 125), ((none, kept), 0)):
-        judged = Judgement((Applied(rule, findings, 0, 0),), "insns")
-        assert Gated(judged, "pass").code == code
+        judged = Gated((Applied(rule, findings, 0, 0),), report(), "pass")
+        assert judged.code == code
 
 
 def test_each_rule_counts_its_own_comparisons(sides: tuple[RunData, RunData]) -> None:
@@ -216,9 +216,9 @@ def test_every_format_has_the_row_with_the_number_that_decided(
 
 def test_a_terminal_says_how_many_rows_are_left_out() -> None:
     many = tuple(replace(found_of(5000), detail=str(at)) for at in range(20))
-    judged = Judgement((Applied(many[0].rule, many, 0, 0),), "insns")
-    (section,) = document(Gated(judged), Detail.SHORT).sections
+    judged = Gated((Applied(many[0].rule, many, 0, 0),), report())
+    (section,) = document(judged, Detail.SHORT).sections
     (table,) = section.tables
     assert (len(table.rows), table.more) == (13, ("Not shown: 8 rows: --all.",))
-    (section,) = document(Gated(judged), Detail.TERMINAL).sections
+    (section,) = document(judged, Detail.TERMINAL).sections
     assert (len(section.tables[0].rows), section.tables[0].more) == (21, ())

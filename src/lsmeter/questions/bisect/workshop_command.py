@@ -135,7 +135,7 @@ def _finding(gated: Gated) -> tuple[str, str]:
         return "", ""
     kinds = (Outcome.BROKEN, Outcome.MISSING, Outcome.OPEN)
     kind, texts = next((kind, texts) for kind in kinds if (texts := lines(gated, kind)))
-    first = next(iter(gated.judged.of(kind)), None)
+    first = next(iter(gated.of(kind)), None)
     number = "" if first is None or first.decided_by is None else first.decided_by.value
     return texts[0] + (f"; and {len(texts) - 1} more" if len(texts) > 1 else ""), number
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from lsmeter.core.errors import ExitCode
 from lsmeter.core.model import Place, Problem
@@ -17,6 +18,7 @@ from lsmeter.questions.cost.plots import picture
 from lsmeter.questions.gate.judge import Applied, Finding, Gated, Moved, Outcome, unit_of
 from lsmeter.questions.gate.rules import PERCENT
 from lsmeter.tables.fields import (
+    BENCHMARK,
     Contract,
     Each,
     Field,
@@ -42,7 +44,6 @@ _HEADS = {
 
 def document(gated: Gated, detail: Detail = Detail.FULL) -> Document:
     """Return what `gate` shows, for a format with this much room."""
-    judged = gated.judged
     found = CONTRACT.row.entry(gated)
     if detail is Detail.DATA:
         flat = [_FINDING.flat(entry) for entry in found["findings"]]
@@ -52,17 +53,17 @@ def document(gated: Gated, detail: Detail = Detail.FULL) -> Document:
     facts = (
         ("before", gated.before),
         ("after", gated.after),
-        *(("rule", _counted(item)) for item in judged.applied),
+        *(("rule", _counted(item)) for item in gated.applied),
     )
     return Document(
         CONTRACT.name,
         CONTRACT.version,
         f"Gate: {_title(gated)}",
         answer=_answer(gated),
-        picture=picture(judged.report, grids(judged.report)) if judged.report else None,
+        picture=picture(gated.report, grids(gated.report)),
         facts=facts,
-        sections=(*sections, *problem_section(judged.problems)),
-        notes=judged.notes,
+        sections=(*sections, *problem_section(gated.report.problems)),
+        notes=gated.report.notes,
         data=found,
         results=results(gated) if detail is Detail.DATA else None,
     )
@@ -77,7 +78,7 @@ def _section(gated: Gated, outcome: Outcome, detail: Detail) -> Iterator[Section
     most = _ROWS if detail is Detail.SHORT else len(said)
     more = (f"Not shown: {many(len(said) - most, 'row')}: --all.",) if len(said) > most else ()
     title, key = f"{head} ({len(said)})", outcome.name
-    mine = [item for item in gated.judged.of(outcome) if item.bound][:most]
+    mine = [item for item in gated.of(outcome) if item.bound][:most]
     if outcome is Outcome.MISSING or not mine:
         items = [Item(text, tone=tone) for text in said[:most]]
         yield Section(title, items=(*items, *map(Item, more)), key=key)
@@ -105,14 +106,8 @@ def moved_words(moved: Moved) -> str:
     return f"{hook} {change(round(moved.hook_insns, 1))}{own}"
 
 
-def _cost(name: str) -> Callable[[Finding], float | None]:
-    """Return what reads one value of the number that decided."""
-
-    def read(finding: Finding) -> float | None:
-        value = getattr(finding.bound.change, name) if finding.bound else None
-        return None if value is None or not math.isfinite(value) else round(value, 2) + 0.0
-
-    return read
+def _cost(value: float) -> float | None:
+    return round(value, 2) + 0.0 if math.isfinite(value) else None
 
 
 def _worse(finding: Finding) -> Shown | None:
@@ -122,29 +117,27 @@ def _worse(finding: Finding) -> Shown | None:
     return Shown(share, f"{share:+.2%}".replace("%", " %"), _HEADS[finding.outcome][1])
 
 
+# Of findings that a number decided.
 _SHOWN = (
-    named("benchmark", "benchmark.id"),
-    Field("old", "old", _cost("baseline_value")),
-    Field("new", "new", _cost("value")),
-    Field("difference", "difference", _cost("difference"), Kind.CHANGE),
+    BENCHMARK,
+    Field("old", "old", lambda item: _cost(item.bound.change.baseline_value)),
+    Field("new", "new", lambda item: _cost(item.bound.change.value)),
+    Field("difference", "difference", lambda i: _cost(i.bound.change.difference), Kind.CHANGE),
     Field("overhead", "overhead", _worse, Kind.PERCENT),
     named("verdict", "verdict.value"),
     named("decided_by", "decided_by.value", "decided by"),
 )
 
 
-def _counts(outcome: Outcome) -> Field:
-    def count_of(item: Applied) -> int:
-        return sum(finding.outcome is outcome for finding in item.findings)
-
-    return Field(outcome.name.lower(), value=count_of, of=int)
+def _count(outcome: Outcome, item: Applied) -> int:
+    return sum(finding.outcome is outcome for finding in item.findings)
 
 
 _RULE = Row(
     (
         named("rule", "rule.text"),
         Field("comparisons", value=lambda item: len(item.findings), of=int),
-        *map(_counts, Outcome),
+        *(Field(kind.name.lower(), value=partial(_count, kind), of=int) for kind in Outcome),
         *(Field(name, of=int) for name in ("only_before", "only_after")),
         named("unjudged"),
     )
@@ -172,11 +165,11 @@ CONTRACT = Contract(
     Row(
         (
             Field("exit_code", value="code", of=int),
-            *(named("inconclusive"), named("unit", "judged.unit")),
-            Field("rules", value="judged.applied", of=Each(_RULE)),
-            Field("findings", value="judged.findings", of=Each(_FINDING)),
-            Field("problems", value="judged.problems", of=Each(Row(fields_of(Problem)))),
-            Field("notes", value="judged.notes", of=Each(str)),
+            *(named("inconclusive"), named("unit", "report.unit")),
+            Field("rules", value="applied", of=Each(_RULE)),
+            Field("findings", of=Each(_FINDING)),
+            Field("problems", value="report.problems", of=Each(Row(fields_of(Problem)))),
+            Field("notes", value="report.notes", of=Each(str)),
         )
     ),
 )
@@ -184,18 +177,18 @@ CONTRACT = Contract(
 
 def _answer(gated: Gated) -> tuple[str, ...]:
     """Say whether the rules are kept, by how many comparisons, and what breaks them."""
-    found = gated.judged.findings
+    found = gated.findings
     said = _say_outcomes(found) if found else "nothing was compared"
-    by = many(len(gated.judged.applied), "rule")
+    by = many(len(gated.applied), "rule")
     first = f"Gate: {_title(gated)}: {said}, by {by} (exit code {int(gated.code)})."
-    return (first, *first_of((line(gated, x) for x in gated.judged.of(Outcome.BROKEN)), 6))
+    return (first, *first_of((line(gated, x) for x in gated.of(Outcome.BROKEN)), 6))
 
 
 def lines(gated: Gated, outcome: Outcome) -> list[str]:
     """Say in one line each what has this outcome; rules that were held against nothing, too."""
-    empty = [item for item in gated.judged.applied if item.unjudged]
+    empty = [item for item in gated.applied if item.unjudged]
     found = [f"{item.rule.text}: {item.unjudged}" for item in empty]
-    known = [line(gated, item) for item in gated.judged.of(outcome)]
+    known = [line(gated, item) for item in gated.of(outcome)]
     return [*found, *known] if outcome is Outcome.MISSING else known
 
 
@@ -210,7 +203,7 @@ def _measured(gated: Gated, finding: Finding) -> str:
     bound, rule = finding.bound, finding.rule
     if bound is None:
         return finding.detail
-    unit, moved = unit_of(finding.benchmark, gated.judged.unit), bound.change
+    unit, moved = unit_of(finding.benchmark, gated.report.unit), bound.change
     shares = (moved.overhead, moved.overhead_low, moved.overhead_high)
     worse = [f"{share:+.2%}".replace("%", " %") for share in shares if math.isfinite(share)]
     said = f"{bound.number} {change(round(moved.difference, 2) + 0.0)} {unit}"
@@ -242,13 +235,13 @@ def _say_outcomes(findings: Sequence[Finding]) -> str:
 
 
 def _title(gated: Gated) -> str:
-    if gated.judged.of(Outcome.BROKEN):
+    if gated.of(Outcome.BROKEN):
         return "a rule is broken"
     if gated.code is ExitCode.OK:
         return "every rule is kept"
-    if any(item.unjudged for item in gated.judged.applied):
+    if any(item.unjudged for item in gated.applied):
         return "a rule is not judged"
-    return "a number is missing" if gated.judged.of(Outcome.MISSING) else "not known well enough"
+    return "a number is missing" if gated.of(Outcome.MISSING) else "not known well enough"
 
 
 _STATUS = {Outcome.BROKEN: Status.FAILED, Outcome.KEPT: Status.PASSED}
@@ -264,7 +257,7 @@ def results(gated: Gated) -> Results:
             tuple(_result(gated, finding) for finding in item.findings),
             item.unjudged,
         )
-        for item in gated.judged.applied
+        for item in gated.applied
     )
     kernel = gated.kernels[0].name if len(gated.kernels) == 1 else ""
     where = Place(kernel, "", "", "", "")
@@ -274,7 +267,7 @@ def results(gated: Gated) -> Results:
         if rule.unjudged
     )
     every = (result for rule in rules for result in rule.items)
-    return Results((*every, *empty), gated.kernels, gated.created, rules)
+    return Results((*every, *empty), gated.kernels, gated.report.created, rules)
 
 
 def _result(gated: Gated, finding: Finding) -> Result:
@@ -283,7 +276,7 @@ def _result(gated: Gated, finding: Finding) -> Result:
         status = _OPEN[gated.inconclusive]
     numbers: tuple[Quantity, ...] = ()
     if finding.bound is not None and finding.has_number:
-        unit = unit_of(finding.benchmark, gated.judged.unit)
+        unit = unit_of(finding.benchmark, gated.report.unit)
         numbers = (Quantity(finding.bound.number.value, finding.bound.change.value, unit),)
     said = line(gated, finding)
     return Result(status, finding.place, finding.benchmark.id, said, numbers)

@@ -121,14 +121,18 @@ class Applied:
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """What came of all rules, with what both runs say of themselves that a reader must know."""
+class Gated:
+    """What came of all rules, and the report of the comparison that they were held against.
+
+    inconclusive is what is done with what is open; kernels are those of the second run.
+    """
 
     applied: tuple[Applied, ...]
-    unit: str
-    problems: tuple[Problem, ...] = ()
-    notes: tuple[str, ...] = ()
-    report: Report | None = None  # of the comparison
+    report: Report
+    inconclusive: str = "skip"
+    before: str = ""
+    after: str = ""
+    kernels: tuple[Kernel, ...] = ()
 
     def of(self, outcome: Outcome) -> tuple[Finding, ...]:
         """Return the findings with this outcome."""
@@ -139,13 +143,25 @@ class Judgement:
         """The findings of all rules."""
         return tuple(chain.from_iterable(item.findings for item in self.applied))
 
+    @property
+    def code(self) -> ExitCode:
+        """The exit code: a broken rule outweighs a missing number, and that one what is open."""
+        if self.of(Outcome.BROKEN):
+            return BROKEN
+        if self.of(Outcome.MISSING) or any(item.unjudged for item in self.applied):
+            return ExitCode.SKIPPED
+        return _CODES[self.inconclusive] if self.of(Outcome.OPEN) else ExitCode.OK
+
 
 _Asked = tuple[Place, Benchmark]  # that a run was asked for
 _ByPlace = dict[tuple[Place, str], _Asked]
 
 
-def judge(before: RunData, after: RunData, rules: Sequence[Rule]) -> Judgement:
-    """Hold `after` against `before`; UsageError for rules that name nothing of either run."""
+def judge_runs(before: RunData, after: RunData, rules: Sequence[Rule], inconclusive: str) -> Gated:
+    """Hold `after` against `before`, and find where each increase that breaks a rule sits.
+
+    UsageError for rules that name nothing of either run.
+    """
     report = compare_runs(before, after)
     known = {(item.place, item.benchmark.id): item for item in report.comparisons}
     runs = (before.manifest, after.manifest)
@@ -161,13 +177,14 @@ def judge(before: RunData, after: RunData, rules: Sequence[Rule]) -> Judgement:
             [(place, kind) for place, kind in side.values() if applies(rule, kind, place.setup)]
             for side in sides
         )
-        found = (_finding(rule, of, known.get((of[0], of[1].id)), report, lost) for of in both)
-        applied.append(Applied(rule, tuple(found), *map(len, alone)))
+        findings = (_finding(rule, of, known.get((of[0], of[1].id)), report, lost) for of in both)
+        applied.append(Applied(rule, tuple(findings), *map(len, alone)))
     hidden = left_out(report.comparisons, report.words, report.per)
-    covered = (f"not covered: {hidden}",) if hidden else ()
-    return Judgement(
-        tuple(applied), report.unit, report.problems, (*covered, *report.notes), report
-    )
+    if hidden:
+        report = replace(report, notes=(f"not covered: {hidden}", *report.notes))
+    made = (before.title, after.title, after.manifest.kernels)
+    found = Gated(tuple(applied), report, inconclusive, *made)
+    return _locate(found, before, after) if found.of(Outcome.BROKEN) else found
 
 
 def applies(rule: Rule, benchmark: Benchmark, setup: str) -> bool:
@@ -361,40 +378,15 @@ def _nothing(rule: Rule, kind: str, word: str, names: set[str]) -> UsageError:
     )
 
 
-@dataclass(frozen=True)
-class Gated:
-    """A judgement, and what is done with what is open; kernels and date are those of the second."""
-
-    judged: Judgement
-    inconclusive: str = "skip"
-    before: str = ""
-    after: str = ""
-    kernels: tuple[Kernel, ...] = ()
-    created: str = ""
-
-    @property
-    def code(self) -> ExitCode:
-        """The exit code: a broken rule outweighs a missing number, and that one what is open."""
-        if self.judged.of(Outcome.BROKEN):
-            return BROKEN
-        if self.judged.of(Outcome.MISSING) or any(item.unjudged for item in self.judged.applied):
-            return ExitCode.SKIPPED
-        return _CODES[self.inconclusive] if self.judged.of(Outcome.OPEN) else ExitCode.OK
-
-
-def judge_runs(before: RunData, after: RunData, rules: Sequence[Rule], inconclusive: str) -> Gated:
-    """Judge one run by another, and find where each increase that breaks a rule sits."""
-    judged = judge(before, after, rules)
-    if judged.of(Outcome.BROKEN):
-        sides = counterparts(run_cells(before)[0], run_cells(after)[0])
-        accounts = {item.place: item for item in sides}
-        applied = (
-            replace(of, findings=tuple(replace(x, moved=_moved(x, accounts)) for x in of.findings))
-            for of in judged.applied
-        )
-        judged = replace(judged, applied=tuple(applied))
-    made = after.manifest
-    return Gated(judged, inconclusive, before.title, after.title, made.kernels, made.created)
+def _locate(gated: Gated, before: RunData, after: RunData) -> Gated:
+    """Say of each finding that breaks a rule which hook and function moved."""
+    sides = counterparts(run_cells(before)[0], run_cells(after)[0])
+    accounts = {item.place: item for item in sides}
+    applied = (
+        replace(of, findings=tuple(replace(x, moved=_moved(x, accounts)) for x in of.findings))
+        for of in gated.applied
+    )
+    return replace(gated, applied=tuple(applied))
 
 
 def _moved(finding: Finding, accounts: Mapping[Place, Account]) -> Moved | None:
