@@ -102,10 +102,9 @@ def experiment_of(options: ExecOptions, words: list[str]) -> CommandExperiment:
         "memory_mib": memory_mib,
         **(made.get("conditions") or {}),
     }
-    named = {key: getattr(options, key) for key in ("baseline", "boots", "margin")}
+    baseline = options.baseline and for_command(options.baseline)
+    named = {"baseline": baseline, "boots": options.boots, "margin": options.margin}
     made |= {key: value for key, value in named.items() if value is not None}
-    if options.baseline:
-        made["baseline"] = for_command(options.baseline)
     found = make_experiment(made)
     return CommandExperiment.model_construct(found.model_fields_set, **vars(found), command=command)
 

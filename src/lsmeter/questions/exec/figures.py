@@ -9,10 +9,12 @@ tasks, in interrupts and in the kernel's threads; the clock's own work is in no 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from lsmeter.core.groups import grouped
+from lsmeter.core.inputs import whole_number
 from lsmeter.core.model import BenchmarkStatus, Boot, Place, Problem
 from lsmeter.core.model.commands import ALL, USER, Command
 from lsmeter.core.model.conclusion import Comparison, Estimate
@@ -124,11 +126,8 @@ class Commands:
 
 
 def _sums(each: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for item in each:
-        for name, value in item.items():
-            found[name] = found.get(name, 0.0) + value
-    return found
+    found = grouped(pair for item in each for pair in item.items())
+    return {name: sum(values) for name, values in found.items()}
 
 
 def find_commands(run: RunData) -> Commands:
@@ -174,31 +173,20 @@ def _has_number(boot: Boot, command: Command) -> bool:
     )
 
 
-def _by_setup(comparisons: Sequence[Comparison]) -> Sequence[Compared]:
-    parts: dict[Place, dict[str, Comparison]] = {}
-    for item in comparisons:
-        part = str(dict(item.benchmark.params).get("part", ""))
-        parts.setdefault(item.place, {})[part] = item
-    return [
-        Compared(found[""], found.get(ALL), found.get(USER))
-        for found in parts.values()
-        if "" in found
-    ]
+def _by_setup(comparisons: Sequence[Comparison]) -> Iterator[Compared]:
+    for mine in grouped((item.place, item) for item in comparisons).values():
+        parts = {dict(item.benchmark.params).get("part", ""): item for item in mine}
+        if "" in parts:
+            yield Compared(parts[""], parts.get(ALL), parts.get(USER))
 
 
 def _measured(
     place: Place, boots: Sequence[Boot], tallies: Sequence[Tally], command: Command
 ) -> Measured:
-    kernel, _, user = (
-        tuple(
-            value
-            for boot in boots
-            for item in boot.samples
-            if item.benchmark == name
-            for value in item.values
-        )
-        for name in command.benchmarks
+    values = grouped(
+        (item.benchmark, value) for boot in boots for item in boot.samples for value in item.values
     )
+    kernel, _, user = (tuple(values.get(name, ())) for name in command.benchmarks)
     modules, hooks = counted(tallies)
     return Measured(place, kernel, user, modules, _syscalls(tallies), hooks, _output(boots[0]))
 
@@ -254,6 +242,5 @@ def _output(boot: Boot) -> Output:
     """Put together what a command said, of the facts that hold it."""
     facts = dict(boot.facts)
     pieces = (facts[key] for key in sorted(facts) if key.startswith(OUTPUT))
-    said = facts.get(OUTPUT_BYTES, "")
-    size = int(said) if said.isascii() and said.isdecimal() and len(said) < 19 else 0
+    size = whole_number(facts.get(OUTPUT_BYTES, "")) or 0
     return Output("".join(pieces), size, facts.get(STATUS, ""))

@@ -93,8 +93,8 @@ def _of_boot(item: Monitored, detail: Detail) -> Iterator[Section]:
 
 def _load(found: Monitoring) -> Iterator[Table]:
     """Show the mean of some series in the batches that count, benchmark by benchmark."""
-    known = [(found.find(name), head) for name, head in TABLES["load"].items()]
-    series = [(item, head) for item, head in known if item is not None]
+    heads = TABLES["load"]
+    series = [(item, head) for name, head in heads.items() if (item := found.find(name))]
     columns = (
         _BENCHMARK,
         Column("guest_s", "seconds"),

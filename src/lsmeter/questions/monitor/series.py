@@ -138,10 +138,8 @@ def top(processes: Sequence[Process]) -> tuple[Use, ...]:
     for name, mine in grouped((item.name, item) for item in processes).items():
         user_s = math.fsum(item.user_percent * item.span_s for item in mine)
         system_s = math.fsum(item.system_percent * item.span_s for item in mine)
-        resident: dict[float, float] = {}
-        for item in mine:
-            resident[item.time_s] = resident.get(item.time_s, 0.0) + item.resident_kib
+        resident = grouped((item.time_s, item.resident_kib) for item in mine)
         pids = len({item.pid for item in mine})
-        most = max(resident.values())
+        most = max(map(sum, resident.values()))
         found.append(Use(name, pids, user_s / whole_s, system_s / whole_s, most))
     return tuple(sorted(found, key=lambda use: -(use.user_percent + use.system_percent)))

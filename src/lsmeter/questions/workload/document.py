@@ -81,8 +81,8 @@ def document(run: RunData, detail: Detail) -> Document:
     found = find_workloads(run)
     sections = tuple(
         section
-        for beside in dict.fromkeys(item.place.beside for item in found.measured)
-        for section in _sections(found, beside, run.manifest, detail)
+        for measured in grouped((item.place.beside, item) for item in found.measured).values()
+        for section in _sections(found, measured, run.manifest, detail)
     )
     title = "What security modules cost real services"
     data = _data(found, run.manifest)
@@ -137,12 +137,10 @@ def _conditions(run: RunData) -> Iterator[str]:
 
 
 def _sections(
-    found: Workloads, beside: tuple[str, ...], manifest: Manifest, detail: Detail
+    found: Workloads, measured: Sequence[Measured], manifest: Manifest, detail: Detail
 ) -> Iterator[Section]:
-    baseline = manifest.baseline_setup
-    measured = [item for item in found.measured if item.place.beside == beside]
+    baseline, beside, unit = manifest.baseline_setup, measured[0].place.beside, measured[0].unit
     compared = [item for item in found.compared if item.tested.place.beside == beside]
-    unit = measured[0].unit
     kernel, suite, filesystem, _ = beside
     cells = (cell for cell in manifest.cells if cell.place.beside == beside)
     client = next(cell.task.workload.client for cell in cells if cell.task.workload)
@@ -208,12 +206,8 @@ def _overheads(
 
 def _left_out(compared: Sequence[Compared]) -> Iterator[str]:
     """Say which costs may hide where setups are equivalent."""
-    same = [item for item in compared if item.kernel.verdict is Verdict.EQUIVALENT]
-    units = [
-        min(sum(boot.units for boot in side.boots) for side in (item.baseline, item.tested))
-        for item in same
-    ]
-    if units:
+    same = (item for item in compared if item.kernel.verdict is Verdict.EQUIVALENT)
+    if units := [item.comparison.cycles for item in same]:
         yield f"Equivalent leaves out {left_out_of_services(units)}."
 
 
@@ -291,7 +285,7 @@ def _unresolved(compared: Sequence[Compared], setup: str) -> Iterator[str]:
                 f"{setup}, {item.tested.benchmark.id}: not resolved: "
                 f"{100 * low:+.2f} to {100 * high:+.2f} %{needed}"
             )
-    if compared and not math.isfinite(compared[0].kernel.high):
+    if not math.isfinite(compared[0].kernel.high):
         yield f"{setup}: not resolved: one boot does not show how far boots differ; --boots 3"
 
 
