@@ -21,15 +21,18 @@ from lsmeter.catalogue.setups import parse_setup
 from lsmeter.catalogue.workloads import load_workload
 from lsmeter.core.model.conclusion import Number
 from lsmeter.core.model.workload import Workload
+from lsmeter.measure.instruments.timed import HZ, OPERATIONS
 from lsmeter.measure.results.directory import RunData, read_run, write_manifest
 from lsmeter.measure.results.documents import DamagedResultError
 from lsmeter.measure.tasks.workload import once_titles
 from lsmeter.questions.cells.cells import cell_results
+from lsmeter.questions.cells.evidence import BOOT_FACT
 from lsmeter.questions.compare.sides import overhead_changes
 from lsmeter.questions.cost.data import schema
 from lsmeter.questions.publish import hooks
 from lsmeter.questions.publish.figures import find_points, make_site
 from lsmeter.questions.publish.hooks import name_hooks
+from lsmeter.questions.workload import clients
 from lsmeter.questions.workload.figures import Workloads, compare_workloads, find_workloads
 from tests.cli.conftest import CAPTURES
 from tests.cli.test_replay import FINE, measured
@@ -239,6 +242,21 @@ def test_what_is_done_once_has_rows_of_its_own(
     shown = " ".join(web("report", "run", "--all").out.split())
     assert "selinux-enforcing: done once in a guest" in shown
     assert "labelling the data" in shown
+
+
+def test_a_number_longer_than_any_that_is_counted_is_none(web: Lsmeter) -> None:
+    assert run(web).code == 0
+    stored = read_run(web.home / "run")
+    cells = [replace(x, task=replace(x.task, name="visit")) for x in stored.manifest.cells]
+    served = replace(stored, manifest=replace(stored.manifest, cells=tuple(cells)))
+    timed = [f"{OPERATIONS}{item.id}" for item in stored.manifest.benchmarks]
+    for number, is_known in (("9" * 18, True), ("9" * 400, False), ("9" * 5000, False)):
+        facts = tuple((key, number) for key in (BOOT_FACT, HZ, *timed))
+        boots = tuple(replace(boot, facts=facts) for boot in stored.boots)
+        found = find_workloads(replace(stored, boots=boots))
+        assert any("kernel until" in item.title for item in found.once) == is_known
+        (section,) = clients.sections(replace(served, boots=boots))
+        assert all((row[2] is not None) == is_known for row in section.tables[0].rows)
 
 
 def test_a_batch_that_was_not_counted_is_no_result(

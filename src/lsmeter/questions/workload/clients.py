@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from lsmeter.core.groups import grouped
+from lsmeter.core.inputs import whole_number
 from lsmeter.core.model import BenchmarkStatus, Boot
 from lsmeter.measure.instruments.timed import HZ, OPERATIONS
 from lsmeter.measure.results.directory import RunData
@@ -72,10 +73,9 @@ def _rows(
 def _rates(boot: Boot, benchmark: str) -> list[float]:
     """Return the units a second of each batch."""
     facts = dict(boot.facts)
-    told = [facts.get(key, "") for key in (HZ, OPERATIONS + benchmark)]
-    if not all(text.isascii() and text.isdigit() for text in told):
+    ticks, units = (whole_number(facts.get(key, "")) for key in (HZ, OPERATIONS + benchmark))
+    if ticks is None or units is None:
         return []
-    ticks, units = map(int, told)
     return [
         units * ticks / value
         for item in boot.samples

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from lsmeter.core.groups import grouped
+from lsmeter.core.inputs import whole_number
 from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Place, Problem
 from lsmeter.core.model.conclusion import Change, Comparison, Number, Verdict
 from lsmeter.core.model.conclusion import Difference as Whether
@@ -211,8 +212,8 @@ def find_workloads(run: RunData) -> Workloads:
         if any(tally.lost and tally.region >= len(cell.benchmarks) for tally in tallies):
             said = "the plugin lost track of tasks or frames"
             problems += (Problem(f"boot {boot.index}: not all that is done once: {said}"),)
-        told = dict(boot.facts).get(BOOT_FACT, "")
-        started = [(_START, int(told), 0)] if told.isascii() and told.isdigit() else []
+        insns = whole_number(dict(boot.facts).get(BOOT_FACT, ""))
+        started = [] if insns is None else [(_START, insns, 0)]
         for title, kernel, user in (*started, *_once(sound, titles, len(cell.benchmarks))):
             item = once.setdefault((cell.place, title), Once(cell.place, title))
             item.kernel.append(kernel)
