@@ -25,7 +25,8 @@ class Numbers:
 
     typical is None where there is no typical count, mean and whole where they were not measured.
     needed are those without which nothing is equivalent; the mean stands in for the typical count.
-    moved is what moved between calls; spread says how whole costs vary.
+    moved is what moved between calls; spread says how whole costs vary. unit is that of the margin,
+    empty for fractions.
     """
 
     typical: Change | None
@@ -34,6 +35,7 @@ class Numbers:
     moved: float = 0.0
     spread: str = ""
     needed: frozenset[Number] = frozenset({Number.TYPICAL, Number.WHOLE})
+    unit: str = ""
 
     @property
     def in_line(self) -> Change | None:
@@ -50,6 +52,10 @@ class Numbers:
         """Return one of the numbers."""
         found: Change | None = getattr(self, number.value)
         return found
+
+    def write(self, value: float, digits: int) -> str:
+        """Write a value with its sign: +1.25%, or +50.00 insns."""
+        return f"{value:+.{digits}f} {self.unit}" if self.unit else f"{value:+.{digits}%}"
 
     def each(self) -> Iterator[tuple[Number, Change]]:
         """Yield the numbers that there are."""
@@ -120,7 +126,8 @@ def _inside(found: Numbers, margin: float) -> Ruling:
             return _open(number, _unknown(number, item, found))
     if found.moved > margin:
         what = "peaks moved" if found.typical else "cost moved between calls"
-        return _open(found.head, f"{what}, worth {found.moved:.1%} of a call")
+        worth = found.write(found.moved, 1).removeprefix("+") + ("" if found.unit else " of a call")
+        return _open(found.head, f"{what}, worth {worth}")
     return Ruling(Verdict.EQUIVALENT, next(iter(known)), source)
 
 
@@ -176,10 +183,10 @@ def _name(number: Number, found: Numbers) -> str:
 
 def _unknown(number: Number, item: Change, found: Numbers) -> str:
     spread = found.spread if number is Number.WHOLE else ""
-    of = " of the call" if number is Number.WHOLE else ""
-    bounds = f"{item.overhead_low:+.2%} to {item.overhead_high:+.2%}{of}"
+    of = " of the call" if number is Number.WHOLE and not found.unit else ""
+    bounds = f"{found.write(item.overhead_low, 2)} to {found.write(item.overhead_high, 2)}{of}"
     return f"{_name(number, found)} not known well enough: {bounds}{spread}"
 
 
 def _said(found: Numbers) -> str:
-    return ", ".join(f"{number} {item.overhead:+.1%}" for number, item in found.each())
+    return ", ".join(f"{number} {found.write(item.overhead, 1)}" for number, item in found.each())

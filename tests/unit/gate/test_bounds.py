@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Better, Metric
-from lsmeter.core.model.conclusion import Comparison, Number
-from lsmeter.questions.gate.judge import numbers_of
+from lsmeter.core.model.conclusion import Comparison, Difference, Number
+from lsmeter.questions.gate.judge import hold, numbers_of
 from lsmeter.questions.gate.rules import PERCENT, Limit, Rule, parse_limit, parse_rule
 from tests.unit.model_builders import benchmark, change
 from tests.unit.report.builders import comparison
@@ -63,6 +63,41 @@ def test_less_throughput_is_worse_in_amounts_too() -> None:
     kind = replace(OPEN, metric=Metric("throughput", "lps", Better.HIGHER))
     item = replace(compared(100, 80, 0), benchmark=kind, mean=change(100, 80, 5))
     assert found(item, "lps")[Number.MEAN] == (20, 15, 25)
+
+
+@pytest.mark.parametrize(
+    ("item", "rule", "why"),
+    [
+        (
+            compared(4000, 4000, 100, 100),
+            "2%",
+            "whole cost not known well enough: +0.00% to +5.00%",
+        ),
+        (
+            compared(4000, 4000, 100, 100),
+            "50insns",
+            "whole cost not known well enough: +0.00 insns to +200.00 insns",
+        ),
+        (
+            compared(4000, 4100, -400, 10),
+            "50insns",
+            "the numbers disagree: typical +100.0 insns, mean +100.0 insns, whole -400.0 insns",
+        ),
+        (
+            replace(compared(4000, 4000, 0), moved=0.1),
+            "50insns",
+            "peaks moved, worth 400.0 insns",
+        ),
+        (replace(compared(4000, 4000, 0), moved=0.1), "2%", "peaks moved, worth 10.0% of a call"),
+    ],
+)
+def test_why_is_said_in_the_unit_of_the_limit(item: Comparison, rule: str, why: str) -> None:
+    open_still = replace(item, found=Difference.SEEN)
+    said = hold(parse_rule(f"*<={rule}"), open_still, 0.01)
+    assert said is not None
+    assert said.detail.startswith(why)
+    assert ("%" in said.detail) == rule.endswith("%")
+    assert ("of the call" in said.detail or "of a call" in said.detail) == rule.endswith("%")
 
 
 @given(

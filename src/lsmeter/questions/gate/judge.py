@@ -220,6 +220,7 @@ def numbers_of(item: Comparison, rule: Rule) -> Numbers:
         whole,
         moved=item.moved if share else item.moved * call,
         needed=frozenset(name for name in rule.numbers if found[name] and name is not Number.MEAN),
+        unit="" if share else rule.limit.unit,
     )
 
 
