@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 
 
 def _known(word: str) -> str:
-    from lsmeter.core.registry import unknown
+    from lsmeter.core.registry import find
     from lsmeter.questions.gate.judge import INCONCLUSIVE
 
-    if word not in INCONCLUSIVE:
-        raise unknown("word", word, INCONCLUSIVE, where="--inconclusive")
+    find("word", word, INCONCLUSIVE, where="--inconclusive")
     return word
 
 

@@ -34,8 +34,7 @@ from lsmeter.statistics.verdict import Numbers, Ruling, of_call, verdict
 from lsmeter.tables.values import many
 
 BROKEN = ExitCode.INCOMPLETE  # 1: what `git bisect run` takes for bad
-_CODES = {"fail": BROKEN, "skip": ExitCode.SKIPPED, "pass": ExitCode.OK}
-INCONCLUSIVE = tuple(_CODES)
+INCONCLUSIVE = {"fail": BROKEN, "skip": ExitCode.SKIPPED, "pass": ExitCode.OK}
 
 
 class Outcome(StrEnum):
@@ -150,7 +149,7 @@ class Gated:
             return BROKEN
         if self.of(Outcome.MISSING) or any(item.unjudged for item in self.applied):
             return ExitCode.SKIPPED
-        return _CODES[self.inconclusive] if self.of(Outcome.OPEN) else ExitCode.OK
+        return INCONCLUSIVE[self.inconclusive] if self.of(Outcome.OPEN) else ExitCode.OK
 
 
 _Asked = tuple[Place, Benchmark]  # that a run was asked for

@@ -22,8 +22,6 @@ _MOST_LINES = 8
 _MOST_NAMES = 32
 _ROW = 15  # pixels, of the names of benchmarks above a plot
 _LETTER = 7
-# Some moments taken together: of which stretch without a gap, and their places in time.
-_Span = tuple[int, range]
 
 
 def shown(found: Monitoring, group: str) -> tuple[Series, ...]:
@@ -60,10 +58,8 @@ def figures(found: Monitoring) -> Iterator[Figure]:
 
 def specification(found: Monitoring, group: str) -> Specification:
     """Return the plot of a group in Vega-Lite."""
-    series = shown(found, group)
-    spans = list(_spans(found))
-    gauges = group == "memory"
-    rows = [row for item in series for row in (_points if gauges else _steps)(found, item, spans)]
+    series, is_gauge = shown(found, group), group == "memory"
+    rows = [row for item in series for row in _rows(found, item, is_gauge=is_gauge)]
     titles = [item.title for item in series]
     colours = [_colour(item, at) for at, item in enumerate(series)]
     x = channel(
@@ -79,17 +75,16 @@ def specification(found: Monitoring, group: str) -> Specification:
         legend={"title": None, "orient": "top", "columns": 4, "columnPadding": 24, "offset": 22},
     )
     y = channel("value:Q", title=GROUPS[group]["axis"], axis={"tickCount": 4, "minExtent": 44})
-    encoding: Specification = {"x": x, "y": y, "color": colour, "detail": channel("batch:N")}
+    encoding = {"x": x, "y": y, "color": colour, "detail": channel("batch:N")}
+    mark: Specification = {} if is_gauge else {"interpolate": "step-before"}
     if group == "cpu":
         rows = _stacked(rows)
-        whole = {**y, "scale": {"domain": [0, 100]}}
-        area = {"type": "area", "interpolate": "step-before", "opacity": 1}
-        data = {"mark": area, "encoding": {**encoding, "y": whole, "y2": {"field": "low"}}}
+        mark |= {"type": "area", "opacity": 1}
+        encoding |= {"y": {**y, "scale": {"domain": [0, 100]}}, "y2": {"field": "low"}}
     else:
-        line: Specification = {"type": "line", "strokeWidth": 1.5}
-        data = {"mark": line if gauges else {**line, "interpolate": "step-before"}}
-        data["encoding"] = encoding
-    layers = [*_load(found.batches, x), {"data": {"values": rows}, **data}]
+        mark |= {"type": "line", "strokeWidth": 1.5}
+    data = {"data": {"values": rows}, "mark": mark, "encoding": encoding}
+    layers = [*_load(found.batches, x), data]
     return finish({"layer": layers, "width": _WIDTH, "height": _HEIGHT}, right=40)
 
 
@@ -133,8 +128,11 @@ def _load(batches: Sequence[Batch], x: Specification) -> Iterator[Specification]
         yield {"data": {"values": values}, "mark": mark, "encoding": {"x": x}}
 
 
-def _spans(found: Monitoring) -> Iterator[_Span]:
-    """Take moments together where there are too many; none reaches over the end of a batch."""
+def _spans(found: Monitoring) -> Iterator[tuple[int, range]]:
+    """Take moments together where there are too many; none reaches over the end of a batch.
+
+    Give of each span in which stretch without a gap it is, and the places of its moments in time.
+    """
     times_s = found.times_s
     size = math.ceil(len(times_s) / _MOST_POINTS)
     begins = {times_s[0], *(batch.begin_s for batch in found.batches)}
@@ -143,43 +141,33 @@ def _spans(found: Monitoring) -> Iterator[_Span]:
         yield from ((batch, range(at, min(at + size, end))) for at in range(first + 1, end, size))
 
 
-def _steps(
-    found: Monitoring, series: Series, spans: Sequence[_Span]
-) -> Iterator[dict[str, object]]:
-    """Give the ends of each span with the mean of it: a rate is one of a span, not of a moment."""
+def _rows(found: Monitoring, series: Series, *, is_gauge: bool) -> Iterator[Specification]:
+    """Give the mean of each span at its ends: a rate is one of a span, not of a moment.
+
+    Of a gauge, give the last value of each.
+    """
     last = -1
-    for batch, places in spans:
-        mean = found.mean_at(series, places)
-        if mean is None:
+    for batch, places in _spans(found):
+        value = series.values[places[-1]] if is_gauge else found.mean_at(series, places)
+        if value is None:
             continue
-        row = {"series": series.title, "value": round(mean, 3), "batch": batch}
-        if batch != last:
+        row = {"series": series.title, "value": round(value, 3), "batch": 0 if is_gauge else batch}
+        if not is_gauge and batch != last:
             yield {**row, "s": found.times_s[places[0] - 1]}
         last = batch
         yield {**row, "s": found.times_s[places[-1]]}
 
 
-def _stacked(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
+def _stacked(rows: Sequence[Specification]) -> list[Specification]:
     """Put each series on those before it; Vega-Lite would also fill the gaps between batches."""
     high: dict[tuple[object, object], float] = {}
     found = []
     for row in rows:
         key = (row["batch"], row["s"])
         low = high.get(key, 0.0)
-        high[key] = low + float(str(row["value"]))
+        high[key] = low + row["value"]
         found.append({**row, "low": low, "value": high[key]})
     return found
-
-
-def _points(
-    found: Monitoring, series: Series, spans: Sequence[_Span]
-) -> Iterator[dict[str, object]]:
-    """Give the last value of each span."""
-    for _, places in spans:
-        at = places[-1]
-        if (value := series.values[at]) is not None:
-            name = {"series": series.title, "batch": 0}
-            yield {**name, "value": round(value, 3), "s": found.times_s[at]}
 
 
 def _short(value: float) -> str:
