@@ -97,14 +97,14 @@ def analyse(
 
 
 def _key_of(listing: _Listing) -> str:
-    digest = hashlib.sha256(f"{listing.root.resolve()} {listing.config}".encode())
+    files = [
+        (name, file.st_size, file.st_mtime_ns, file.st_ctime_ns)
+        for name, file in listing.files.items()
+    ]
+    of = (listing.config, listing.version, listing.calls, [*listing.owners], listing.problems)
+    digest = hashlib.sha256(repr((listing.root.resolve(), of, files)).encode())
     for path in sorted(Path(__file__).parent.glob("*.*")):
         digest.update(path.read_bytes())
-    said = f"{listing.version} {listing.calls} {list(listing.owners)} {listing.problems}\n"
-    digest.update(said.encode("utf-8", "surrogateescape"))
-    for name, file in listing.files.items():
-        line = f"{name} {file.st_size} {file.st_mtime_ns} {file.st_ctime_ns}\n"
-        digest.update(line.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()[:32]
 
 

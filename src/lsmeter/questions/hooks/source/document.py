@@ -223,9 +223,9 @@ def explain(
         edges.setdefault((edge.caller, edge.callee), edge)
     chain = [edges[pair] for pair in pairwise(use.chain)]
     kept = _near(nx.DiGraph(list(edges)), use.chain[0], interface.name)
-    ways = (one for one in edges.values() if one.caller in kept and one.callee in kept)
-    graph = [one for one in ways if one.callee != use.chain[0]]
+    ways = (one for one in edges.values() if {one.caller, one.callee} <= kept)
     on = use.chain
+    graph = [one for one in ways if one.callee != on[0]]
     others = (one for one in graph if one not in chain)
     joins = [e for e in others if e.in_path_loop or (e.callee in on and e.caller not in on)]
     heads = columns(Kind.CODE, "caller", "callee", "place", "via")

@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 
 from lsmeter.core.errors import UsageError
+from lsmeter.core.groups import grouped
 from lsmeter.questions.hooks.source.config import chosen, without_comments
 from lsmeter.questions.hooks.source.model import Function, Hook, Implementation, Interface, Module
 from lsmeter.questions.hooks.source.program import Program
@@ -110,9 +111,7 @@ def find_modules(
         for match in _LSM.finditer(text)
     ]
     places = {place for _, place in found}
-    own: dict[str, list[str]] = defaultdict(list)
-    for path in bare:
-        own[_place(path, places)].append(path)
+    own = grouped((_place(path, places), path) for path in bare)
     modules: list[Module] = []
     for name, place in found:
         near = [bare[path] for path in own[place]]

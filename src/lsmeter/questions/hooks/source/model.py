@@ -69,7 +69,7 @@ class FileFacts:
     functions: list[Function] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     fields: set[tuple[str, str]] = field(default_factory=set)  # field: struct it points to
-    # struct: field that is a pointer to a function
+    # field that is a pointer to a function: struct that has it
     function_fields: set[tuple[str, str]] = field(default_factory=set)
 
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from lsmeter.core.groups import grouped
 from lsmeter.questions.hooks.source.model import Call, Entry, FileFacts, Function, Module
 from lsmeter.questions.hooks.source.rules import VFS_STRUCTS, is_barrier
 
@@ -35,34 +36,26 @@ class Program:
 
     def __init__(
         self,
-        files: Iterable[FileFacts],
+        files: Sequence[FileFacts],
         owners: Mapping[str, tuple[str, ...]],
         modules: Iterable[Module],
         calls: Iterable[str],
     ) -> None:
         self.calls = sorted(calls)
-        self.functions: list[Function] = []
-        self.by_name: dict[str, list[int]] = defaultdict(list)
-        self.entries: list[Entry] = []
-        self.field_structs: dict[str, set[str]] = defaultdict(set)
-        self.callable_fields: dict[str, set[str]] = defaultdict(set)
-        self.references: dict[str, frozenset[str]] = {}
+        self.functions = [function for file in files for function in file.functions]
+        self.by_name = grouped((one.name, number) for number, one in enumerate(self.functions))
+        self.entries = [entry for file in files for entry in file.entries]
+        self.references = {file.path: file.references for file in files}
         self.owner = {path: name for name, paths in owners.items() for path in paths}
-        self.askers: dict[str, list[str]] = defaultdict(list)  # functions of _ASKERS, by hook
-        for file in files:
-            for function in file.functions:
-                self.by_name[function.name].append(len(self.functions))
-                self.functions.append(function)
-            self.entries.extend(file.entries)
-            self.references[file.path] = file.references
-            for name, struct in file.fields:
-                self.field_structs[name].add(struct)
-            for struct, name in file.function_fields:
-                self.callable_fields[name].add(struct)
-        for module in modules:
-            if module.directory.startswith(_ASKERS) and not module.called_by_name:
-                for one in module.implementations:
-                    self.askers[one.hook].append(one.function)
+        self.field_structs = grouped(pair for file in files for pair in file.fields)
+        callables = grouped(pair for file in files for pair in file.function_fields)
+        self.callable_fields = {name: frozenset(of) for name, of in callables.items()}
+        self.askers = grouped(  # functions of _ASKERS, by hook
+            (one.hook, one.function)
+            for module in modules
+            if module.directory.startswith(_ASKERS) and not module.called_by_name
+            for one in module.implementations
+        )
 
 
 class Walk:
@@ -123,13 +116,14 @@ class Walk:
     def _through_pointer(self, function: Function, call: Call) -> Found:
         """Return what a call through a field may run: of all structs that have it, if unknown."""
         how, declared = "", dict(function.types).get(call.variable)
-        structs = self._program.callable_fields.get(call.name, set())
+        structs = self._program.callable_fields.get(call.name, frozenset())
         if call.base == "static_call":
-            how, structs = f"static call {call.name}", {call.base}
+            how, structs = f"static call {call.name}", frozenset({call.base})
         elif call.base:
-            structs = (self._program.field_structs.get(call.base, set()) & structs) or structs
+            known = self._program.field_structs.get(call.base, ())
+            structs = structs.intersection(known) or structs
         elif declared is not None:
-            structs = {declared} & structs
+            structs &= {declared}
         return {
             one: how or f"{struct}.{call.name} of {entry.table}"
             for struct in sorted(structs)
@@ -172,8 +166,9 @@ class Walk:
         """Return the functions of modules that ask others, which a call in the framework runs."""
         names = {call.name: "call"}
         if _CALLS_HOOK.fullmatch(call.name):
+            askers = self._program.askers
             hooks = [name for position, name in call.arguments if position == 0]
-            names = {name: f"hook {hook}" for hook in hooks for name in self._program.askers[hook]}
+            names = {name: f"hook {hook}" for hook in hooks for name in askers.get(hook, ())}
         return {
             one: via
             for name, via in names.items()

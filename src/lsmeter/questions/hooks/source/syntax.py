@@ -333,7 +333,7 @@ class _Reader:
         for declarator in node.children_by_field_name("declarator"):
             name = _declared_name(declarator)
             if _function_declarator(declarator):
-                self._facts.function_fields.add((owner, name))
+                self._facts.function_fields.add((name, owner))
             elif declarator.type == "pointer_declarator" and (struct := _struct_name(node)):
                 self._facts.fields.add((name, struct))
 
