@@ -127,10 +127,9 @@ def fit_depths(slopes: Iterable[Slope]) -> tuple[DepthFit, ...]:
     """
     rows: dict[tuple[Place, str], dict[int, Slope]] = {}
     for slope in slopes:
-        params = slope.benchmark.params
-        if len(params) == 1 and params[0][0] == "depth" and isinstance(params[0][1], int):
-            key = slope.place, slope.benchmark.operation
-            rows.setdefault(key, {})[params[0][1]] = slope
+        match slope.benchmark.params:
+            case (("depth", int(depth)),):
+                rows.setdefault((slope.place, slope.benchmark.operation), {})[depth] = slope
     found = []
     for key, row in rows.items():
         if len(row) < _LEAST_DEPTHS:
