@@ -285,7 +285,12 @@ def make_site(points: Iterable[Point], problems: Iterable[Problem] = ()) -> Site
         for graph, found in by_graph.items()
     )
     releases = sorted({point.release for point in kept.values()}, key=lambda item: item.order)
-    steps = [step for line in lines for step in find_steps(line)]
+    steps = [
+        step
+        for line in lines
+        for index, after in enumerate(line.points)
+        if (before := line.before(index)) and (step := find_step(before, after))
+    ]
     steps.sort(key=lambda step: -abs(step.change.points.value))
     steps.sort(key=lambda step: step.after.release.order, reverse=True)
     updated = max((point.origin.created for point in kept.values()), default="")
@@ -302,14 +307,6 @@ def _disagreement(first: Point, then: Point) -> Iterator[Problem]:
     runs = (f"{p.origin.run} has {c.difference:+,.0f}" for p, c in ((first, old), (then, new)))
     detail = f"{', '.join(runs)} {graph.unit}; the later is used"
     yield Problem(title, release.label, graph.setup, graph.benchmark, detail)
-
-
-def find_steps(line: Line) -> Iterator[Step]:
-    """Give each point whose overhead differs by more than the margin from the one before it."""
-    for index, after in enumerate(line.points):
-        before = line.before(index)
-        if before is not None and (step := find_step(before, after)) is not None:
-            yield step
 
 
 def find_step(before: Point, after: Point) -> Step | None:

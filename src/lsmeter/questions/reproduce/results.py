@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from lsmeter.core.groups import grouped
 from lsmeter.questions.reproduce.figures import Reproduced, Tally, by_kind, by_study, tally
 from lsmeter.questions.reproduce.judge import Judged, Verdict
+from lsmeter.questions.reproduce.quantities import PERCENT
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Item, Kind, Section, Shown, Table, Tone
 from lsmeter.tables.values import many
@@ -88,17 +89,13 @@ def _paragraph(item: Reproduced) -> Iterator[str]:
 def _by_distance(judged: Sequence[Judged], verdict: Verdict) -> list[str]:
     """Name claims by how far the number that decided lies from the bound, in per cent."""
     found = [
-        (abs(item.decided.distance), item)
+        (abs(told.distance), told.margin, item.claim)
         for item in judged
-        if item.verdict is verdict and item.decided is not None
-        if item.decided.distance is not None and item.decided.unit == "%"
+        if item.verdict is verdict and (told := item.decided) is not None
+        if told.distance is not None and told.unit == PERCENT
     ]
-    found.sort(key=lambda pair: pair[0], reverse=verdict is Verdict.FAILS)
-    return [
-        f"{item.claim.id} (by {item.decided.margin}; printed: {item.claim.printed})"
-        for _, item in found[:_MOST]
-        if item.decided
-    ]
+    found.sort(key=lambda each: each[0], reverse=verdict is Verdict.FAILS)
+    return [f"{of.id} (by {margin}; printed: {of.printed})" for _, margin, of in found[:_MOST]]
 
 
 def _table(key: str, title: str, rows: Sequence[Tally], found: Sequence[Reproduced]) -> Table:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from lsmeter.core.model import Place
@@ -115,11 +115,10 @@ def _row(parts: Mapping[str, Part], known: Known, source: Source) -> Measurement
     )
 
 
-def _boots(own: Part, parts: Mapping[str, Part], place: Place) -> Iterator[str]:
-    """Yield the keys of a place's boots: of the part itself, or of those that have it."""
-    found = [_key(own, cell) for cell in own.run.manifest.cells if cell.place == place]
-    others = (part for part in parts.values() if not found and part is not own)
-    yield from found
-    yield from (
-        _key(p, cell) for p in others for cell in p.run.manifest.cells if cell.place == place
-    )
+def _boots(own: Part, parts: Mapping[str, Part], place: Place) -> list[str]:
+    """Return the keys of a place's boots: of the part itself, or of those that have it."""
+
+    def of(part: Part) -> list[str]:
+        return [_key(part, cell) for cell in part.run.manifest.cells if cell.place == place]
+
+    return of(own) or [key for part in parts.values() for key in of(part)]

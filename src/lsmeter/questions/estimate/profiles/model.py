@@ -6,6 +6,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+
+from lsmeter.core.groups import grouped
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,9 @@ class Profile:
 
 def added(found: Iterable[Calls]) -> tuple[Calls, ...]:
     """Add up what several tables say of a call; those of most calls come first."""
-    by_name: dict[str, Calls] = {}
-    for item in found:
-        other = by_name.get(item.name)
-        by_name[item.name] = item if other is None else _sum(other, item)
-    return tuple(sorted(by_name.values(), key=lambda item: (-item.calls, item.name)))
+    by_name = grouped((item.name, item) for item in found)
+    summed = (reduce(_sum, items) for items in by_name.values())
+    return tuple(sorted(summed, key=lambda item: (-item.calls, item.name)))
 
 
 def _sum(one: Calls, other: Calls) -> Calls:
