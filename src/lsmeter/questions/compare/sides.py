@@ -72,12 +72,13 @@ class OverheadChange:
     @property
     def points(self) -> Interval:
         """The difference of the overheads."""
-        return _between(*((x.overhead, x.overhead_low, x.overhead_high) for x in self.sides))
+        sides = (Interval(x.overhead, x.overhead_low, x.overhead_high) for x in self.sides)
+        return _between(*sides)
 
     @property
     def difference(self) -> Interval:
         """The difference of what the setup costs."""
-        return _between(*((x.difference, x.low, x.high) for x in self.sides))
+        return _between(*(Interval(x.difference, x.low, x.high) for x in self.sides))
 
     @property
     def repeats(self) -> bool:
@@ -85,16 +86,15 @@ class OverheadChange:
         return self.before.repeats and self.after.repeats
 
 
-def _between(first: tuple[float, float, float], then: tuple[float, float, float]) -> Interval:
+def _between(first: Interval, then: Interval) -> Interval:
     """Return the difference of two independent numbers, with its interval by those of both.
 
     Zou and Donner (2008): each side adds what it is off by in its own direction.
     """
-    middle = then[0] - first[0]
-    below = math.hypot(then[0] - then[1], first[2] - first[0])
-    return Interval(
-        middle, middle - below, middle + math.hypot(then[2] - then[0], first[0] - first[1])
-    )
+    middle = then.value - first.value
+    below = math.hypot(then.value - then.low, first.high - first.value)
+    above = math.hypot(then.high - then.value, first.value - first.low)
+    return Interval(middle, middle - below, middle + above)
 
 
 def only_in_one(before: RunData, after: RunData) -> tuple[Only, Only]:
