@@ -63,7 +63,7 @@ def sealed(name: str, version: int, content: Mapping[str, Any] | bytes) -> bytes
 
 def read_document(path: Path, name: str, versions: tuple[int, ...]) -> dict[str, Any]:
     """Read a JSON file of ours, checking its digest, format name and version."""
-    return _document(path, *_proved(path), name, versions)
+    return _document(path, *prove_document(path), name, versions)
 
 
 def read_as(
@@ -78,7 +78,7 @@ def read_as(
     What is as it has to be becomes that type by `parse`; of anything else, which makes that raise
     ValueError, it is said what is wrong. A float may still be infinite.
     """
-    data, seal = _proved(path)
+    data, seal = prove_document(path)
     if seal and seal[1].decode() == name and int(seal[2]) in versions:
         with suppress(ValueError):
             return parse(data)
@@ -92,8 +92,11 @@ def validated_text(kind: TypeAdapter[K], data: bytes) -> K:
     return kind.validate_json(data, strict=True)
 
 
-def _proved(path: Path) -> tuple[bytes, re.Match[bytes] | None]:
-    """Return what a file holds, once its digest is found right, and where it says what it is."""
+def prove_document(path: Path) -> tuple[bytes, re.Match[bytes] | None]:
+    """Return what a file holds, once its digest is found right, and where it says what it is.
+
+    Raises DamagedResultError for a document that has not the digest that it says.
+    """
     data = read_plain(path)
     seal = _SEAL.match(data)
     if seal:
@@ -142,11 +145,6 @@ def read_seal(path: Path) -> str:
     """Return the digest that a document says it has, which nobody has checked; "" for none."""
     seal = _SEAL.match(_begin(path, _HEAD_BYTES))
     return seal[3].decode() if seal else ""
-
-
-def check_document(path: Path) -> None:
-    """Raise DamagedResultError for a document that has not the digest that it says."""
-    _proved(path)
 
 
 def read_plain(path: Path, digest: str = "") -> bytes:

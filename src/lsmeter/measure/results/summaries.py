@@ -40,8 +40,8 @@ from lsmeter.measure.results.boots import BOOT_FILE, rounds_of, with_readings
 from lsmeter.measure.results.column import Column, as_array
 from lsmeter.measure.results.documents import (
     DamagedResultError,
-    check_document,
     digest_of,
+    prove_document,
     read_plain,
     read_seal,
 )
@@ -357,7 +357,7 @@ def _restored(data: bytes, job: Job, reader: Reader, held: _Held, *, check: bool
     except (zstandard.ZstdError, ValidationError) as error:
         raise ValueError from error
     if check:
-        check_document(job[0] / BOOT_FILE)
+        prove_document(job[0] / BOOT_FILE)
         for name, written in head.read.files.items():
             read_plain(job[0] / name, written)
     kind, boot, samples = _THIN if head.narrow else _WIDE, head.read.boot, []
