@@ -225,7 +225,7 @@ class SessionReader:
         running.windows.end(status, number, _detail(number, why))
 
     def _on_counts(self, running: _Running, hook: str, runs: list[int]) -> None:
-        counters = {name for key, name in self._facts.items() if key.startswith("counter.")}
+        counters = (name for key, name in self._facts.items() if key.startswith("counter."))
         if not self._asked.count or (self._asked.counters and hook not in counters):
             raise ContradictionError(_unasked(running, f"counts of {hook}"))
         known = running.counts.setdefault(hook, [])
