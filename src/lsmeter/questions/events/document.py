@@ -18,7 +18,6 @@ from lsmeter.tables.fields import BENCHMARK, By, Field, Row, fields_of, flat_tab
 from lsmeter.tables.model import Detail, Document, Kind, Raw, Section, Shown, Table, Value
 from lsmeter.tables.values import change, count
 
-HEADING = "Events"
 NAME = "lsmeter-events"
 VERSION = 1
 _LEAD = (
@@ -74,7 +73,7 @@ def sections(cells: Sequence[EventCell], baseline: str, detail: Detail) -> Itera
         left = sum(map(len, found)) - len(shown)
         more = (f"{left:,} more benchmarks: --all, or --format csv.",) if left else ()
         yield Section(
-            f"{HEADING}: {cell.cell.place.label}",
+            f"Events: {cell.cell.place.label}",
             (_LEAD,) if number == 1 else (),
             (_table(shown, (_UNSTEADY, *more)),),
             key="events" if number == 1 else f"events-{number}",

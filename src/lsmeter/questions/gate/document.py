@@ -92,10 +92,9 @@ def _section(gated: Gated, outcome: Outcome, detail: Detail) -> Iterator[Section
 
 def _reason(finding: Finding) -> str:
     """Say which hook and function moved, or why nothing is known for certain."""
-    moved = finding.moved
-    if moved is None:
-        return finding.detail if finding.outcome is Outcome.OPEN else ""
-    return moved_words(moved)
+    if finding.moved is not None:
+        return moved_words(finding.moved)
+    return finding.detail if finding.outcome is Outcome.OPEN else ""
 
 
 def moved_words(moved: Moved) -> str:

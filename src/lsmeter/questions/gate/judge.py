@@ -370,11 +370,11 @@ def check_rules(
 
 def _nothing(rule: Rule, kind: str, word: str, names: set[str]) -> UsageError:
     plain = word.strip("*?")
-    shown = near(plain, names) or sorted(names)[:12]
+    close = near(plain, names)
     return UsageError(
         f"{rule.where}: '{rule.text}': no {kind} that is measured is called '{word}'"
         f"{nearest(plain, names)}",
-        hint=f"{'near' if near(plain, names) else 'known'}: {', '.join(shown)}",
+        hint=f"{'near' if close else 'known'}: {', '.join(close or sorted(names)[:12])}",
     )
 
 
