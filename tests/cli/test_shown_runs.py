@@ -22,6 +22,7 @@ def test_kernels_of_one_run_alone_are_not_counted_as_compared(lsmeter: Lsmeter) 
     ("words", "said"),
     [
         (("history", MAIN, "--setup", "tomoyo"), f"--setup: {MAIN} is shown as it was measured"),
+        (("history", MAIN, "--boots", "3"), f"--boots: {MAIN} is shown as it was measured"),
         (("hooks", "count", MAIN, "--arch", "arm64"), "--arch: "),
         (("slopes", MAIN), f"{MAIN}: nothing was measured in it that lsmeter slopes shows"),
         (("hooks", "count", MAIN), "that lsmeter hooks count shows"),

@@ -376,14 +376,15 @@ def measured(
     *,
     named: Sequence[Experiment] = (),
     tasks: Collection[str] = (),
+    **own: object,
 ) -> Iterator[tuple[RunData, int]]:
     """Give the run at `run`, else one that is measured first, and the exit code that it ends in.
 
     A run that is shown again ends as damaged when no boot of these tasks is left. UsageError for
-    one that never had any, and for options of measuring with it.
+    one that never had any, and for options of measuring with it: own are those of the command.
     """
     if run is not None:
-        check_shown(options, run)
+        check_shown(options, run, **own)
     found = (
         (run, ExitCode.OK) if run is not None else measure(experiments, stem, options, named=named)
     )
@@ -398,16 +399,15 @@ def measured(
         yield data, int(found[1] or damage_code(data, tasks))
 
 
-def check_shown(options: Options, shown: object, word: str = "RUN") -> None:
+def check_shown(options: Options, shown: object, word: str = "RUN", /, **own: object) -> None:
     """Refuse options of measuring where something is shown as it was measured.
 
-    word is the argument that names it.
+    word is the argument that names it; own are options of the command alone, None if not given.
     """
-    for item in fields(options):
-        if getattr(options, item.name) != item.default:
-            name = item.name.replace("_", "-")
-            told = f"--{name}: {shown} is shown as it was measured"
-            raise UsageError(told, hint=f"leave {word} out")
+    given = [item.name for item in fields(options) if getattr(options, item.name) != item.default]
+    for name in (*given, *(name for name, value in own.items() if value is not None)):
+        told = f"--{name.replace('_', '-')}: {shown} is shown as it was measured"
+        raise UsageError(told, hint=f"leave {word} out")
 
 
 def _plugins(tasks: Iterable[str]) -> set[str]:

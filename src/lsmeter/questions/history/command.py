@@ -34,7 +34,8 @@ def history(
 
     check_plot(plot)
     found = options.experiment(title=_TITLE, kernels=_KERNELS, setups=_SETUPS, boots=boots)
-    with measured(run, [found], "history", options, tasks=cost_tasks()) as (data, code):
+    with measured(run, [found], "history", options, tasks=cost_tasks(), boots=boots) as ran:
+        data, code = ran
         show(partial(report.document, data))
         draw(plot, lambda: report.plot(data))
     return code

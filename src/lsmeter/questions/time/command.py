@@ -60,15 +60,16 @@ def calibrate(
     Reports of runs with --events then have predicted nanoseconds; --calibration names
     another one than the newest of this machine.
     """
+    from lsmeter.cli.measure import check_shown, showing
+
     if words and words[0] == "show":
-        _check_no_measuring(options, boots, "a calibration", "show")
+        check_shown(options, "a calibration", "show", boots=_given(boots))
         return _show(words[1:], output)
     if words and len(words) != 2:
         raise UsageError(
             f"calibrate: {words[0]!r} alone is neither show nor two runs",
             hint="lsmeter calibrate, lsmeter calibrate show, or TIMED_RUN EVENTS_RUN",
         )
-    from lsmeter.cli.measure import showing
     from lsmeter.measure.results.directory import read_run
     from lsmeter.questions.time.calibration import keep, to_bytes
     from lsmeter.questions.time.document import document, error_words
@@ -152,14 +153,8 @@ def _show(words: list[str], output: Path | None) -> int:
     return int(ExitCode.OK)
 
 
-def _check_no_measuring(options: Options, blocks: int, shown: object, word: str) -> None:
-    """Refuse options of measuring beside what was measured before."""
-    from lsmeter.cli.measure import check_shown
-
-    check_shown(options, shown, word)
-    if blocks != BLOCKS:
-        told = f"--boots: {shown} is shown as it was measured"
-        raise UsageError(told, hint=f"leave {word} out")
+def _given(blocks: int) -> int | None:
+    return None if blocks == BLOCKS else blocks
 
 
 def _both_runs(
@@ -173,12 +168,13 @@ def _both_runs(
 
     With these setups, or the usual ones, besides none.
     """
+    from lsmeter.cli.measure import check_shown, measure
+
     if runs:
         timed_run, counted_run = runs
-        given = replace(options, setup=list(setups) or options.setup)
-        _check_no_measuring(given, blocks, timed_run, "both runs")
+        own = {"setup": setups or None, "boots": _given(blocks)}
+        check_shown(options, timed_run, "both runs", **own)
         return timed_run, counted_run, ExitCode.OK
-    from lsmeter.cli.measure import measure
     from lsmeter.core.storage import make_dir
     from lsmeter.measure.results.directory import read_run
     from lsmeter.measure.results.held import new_directory
