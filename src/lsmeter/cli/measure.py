@@ -226,6 +226,8 @@ def _plan(
     *,
     build: bool,
 ) -> Plan:
+    names = {name for item in experiments for name in item.filesystems}
+    made = {} if isinstance(machine, HasHosts) else makers(names)
     plans = []
     for item, offer in (
         part for whole in experiments for part in split_workloads(whole, benchmarks)
@@ -235,7 +237,6 @@ def _plan(
         own = {image_of(item, offer)} if offer else {setup.image for setup in setups}
         wanted = sorted(own - {""})
         mine = [kernels[name] for name in dict.fromkeys(item.kernels)]
-        made = {} if isinstance(machine, HasHosts) else makers(item.filesystems)
         plans += [
             make_plan(
                 item,
