@@ -233,8 +233,9 @@ def _in_pieces(request: Request, data: bytes, draw: Random) -> Session:
 def _unsound(request: Request, session: Session) -> str:
     """Say in which way a session that counts is not what was asked for."""
     said = tuple((item.benchmark, item.delay_ns) for item in session.samples)
-    if said != request.units:
-        return f"asked for {request.units}, got {said}"
+    asked = tuple(map(request.unit, range(request.units)))
+    if said != asked:
+        return f"asked for {asked}, got {said}"
     names = [key for key, _ in session.facts]
     if len(set(names)) != len(names):
         return "a fact twice"

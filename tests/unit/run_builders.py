@@ -163,14 +163,15 @@ def said_by(cell: Cell, facts: Sequence[str], blocks: Mapping[str, Sequence[str]
         f"fact kernel.release {cell.kernel.release}",
         *facts,
     ]
-    for index, (unit, _) in enumerate(asked.units):
+    for index in range(asked.units):
+        unit, _ = asked.unit(index)
         bodies.append(f"begin {index} {quote(unit, safe='=')}")
         inner = (line.partition(" ") for line in blocks[unit])
         bodies += [f"{kind} {index} {rest}" for kind, _, rest in inner]
         if asked.whole_ppm and unit != "empty" and f"whole {index} " not in "\n".join(bodies):
             bodies += whole(index)
         bodies.append(f"end {index} status=ok n={asked.samples} failures=0 errno=0 detail=")
-    return lines(*bodies, f"bye {len(asked.units)}")
+    return lines(*bodies, f"bye {asked.units}")
 
 
 def rewrite(path: Path, change: Callable[[Any], object], version: int | None = None) -> None:

@@ -33,6 +33,8 @@ _LEAST_FILES = 64
 _NO_MEMORY = ("cannot allocate memory", "memory allocation", "failed to map segment", "code: 12")
 _NO_THREAD = ("new thread", "code: 11")
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+# What the machine or its administrator denies, whoever asks.
+_DENIED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ESTALE, errno.ENOTCONN}
 
 
 class _InternalError(LsmeterError):
@@ -77,9 +79,10 @@ def _known(error: BaseException) -> LsmeterError:
         command = where.command_path if where is not None else "lsmeter"
         return UsageError(error.format_message(), hint=f"see {command} --help")
     number = error.errno if isinstance(error, OSError) else None
+    name = str(getattr(error, "filename", None) or "")
     said = str(error).casefold()
     if number == errno.ENAMETOOLONG:
-        return UsageError(f"{str(getattr(error, 'filename', ''))[:60]}...: the name is too long")
+        return UsageError(f"{name[:60]}...: the name is too long")
     if isinstance(error, RuntimeError) and "home directory" in said:
         return UsageError("~NAME: there is no such user, or none with a directory")
     own = isinstance(error, LookupError | ArithmeticError | TypeError | AttributeError)
@@ -91,6 +94,11 @@ def _known(error: BaseException) -> LsmeterError:
         (thread, "no more threads may be started", "ulimit -u"),
         (memory, f"out of memory: {type(error).__name__}", "ulimit -v unlimited"),
         (number in _FULL, f"the disk is full: {error}", "free some space, or ulimit -f unlimited"),
+        (
+            name and number in _DENIED,
+            f"{name}: {os.strerror(number or 0).lower()}",
+            "see who may read and write it (ls -ld), and what the kernel says (dmesg)",
+        ),
     )
     for is_it, title, hint in lacking:
         if is_it:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -129,11 +128,16 @@ class Request:
         states = replace(_NO_SETUP, states=self.setup.states)
         return replace(self, modules=(), setup=states, prepare=(), services=(), ready=(), asks=())
 
-    @functools.cached_property
-    def units(self) -> tuple[tuple[str, int | None], ...]:
-        """What the guest is to report, in this order: benchmarks, each at each delay of a sweep."""
-        delays: tuple[int | None, ...] = self.sweep_values_ns or (None,)
-        return tuple((benchmark, delay) for delay in delays for benchmark in self.benchmarks)
+    @property
+    def units(self) -> int:
+        """How many results the guest is to give: of each benchmark, at each delay of a sweep."""
+        return len(self.benchmarks) * (len(self.sweep_values_ns) or 1)
+
+    def unit(self, index: int) -> tuple[str, int | None]:
+        """Return what the guest is to report there: benchmark, delay (None without a sweep)."""
+        delay, benchmark = divmod(index, len(self.benchmarks))
+        delays = self.sweep_values_ns
+        return self.benchmarks[benchmark], delays[delay] if delays else None
 
     def to_bytes(self) -> bytes:
         """Write the request as the probe reads it."""

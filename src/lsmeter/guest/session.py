@@ -169,7 +169,7 @@ class SessionReader:
 
     def _on_bye(self, benchmarks: int) -> None:
         self._done = True
-        asked = len(self._asked.units)
+        asked = self._asked.units
         if self._running or benchmarks != self._begun:
             ran = f"{self._begun} began, {self.finished} ended"
             raise ContradictionError(f"{benchmarks} benchmarks were announced, {ran}")
@@ -179,8 +179,8 @@ class SessionReader:
     def _on_begin(self, index: int, benchmark: str, delay_ns: int | None) -> None:
         if self._running is not None:
             raise BadLineError("a benchmark begins inside another")
-        units = self._asked.units
-        asked = _unit(*units[self._begun]) if self._begun < len(units) else "nothing more"
+        more = self._begun < self._asked.units
+        asked = _unit(*self._asked.unit(self._begun)) if more else "nothing more"
         said = _unit(benchmark, delay_ns)
         if index != self._begun or said != asked:
             raise ContradictionError(f"{index}: {said}; asked for: {self._begun}: {asked}")

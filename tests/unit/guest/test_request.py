@@ -125,3 +125,16 @@ def test_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         request.to_bytes()
     assert caught.value.title.startswith(message)
+
+
+def test_what_a_sweep_is_to_report_is_counted_and_not_multiplied_out() -> None:
+    swept = replace(PLAIN, sweep_values_ns=(0, 50))
+    assert [swept.unit(index) for index in range(swept.units)] == [
+        ("open depth=1", 0),
+        ("empty", 0),
+        ("open depth=1", 50),
+        ("empty", 50),
+    ]
+    assert PLAIN.unit(1) == ("empty", None)
+    strange = replace(PLAIN, benchmarks=("empty",) * 10**6, sweep_values_ns=tuple(range(10**6)))
+    assert strange.units == 10**12 and strange.unit(10**12 - 1) == ("empty", 10**6 - 1)
