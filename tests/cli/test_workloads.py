@@ -25,7 +25,6 @@ from lsmeter.measure.instruments.timed import HZ, OPERATIONS
 from lsmeter.measure.results.directory import RunData, read_run, write_manifest
 from lsmeter.measure.results.documents import DamagedResultError
 from lsmeter.measure.tasks.workload import once_titles
-from lsmeter.questions.cells.cells import cell_results
 from lsmeter.questions.cells.evidence import BOOT_FACT
 from lsmeter.questions.compare.sides import overhead_changes
 from lsmeter.questions.cost.data import schema
@@ -116,7 +115,7 @@ def test_a_change_of_a_service_is_published_with_its_hook(
     """A lab's 7.0 whose inode_permission costs SELinux 20,000 instructions more a request."""
     assert run(web).code == 0
     old = read_run(web.home / "run")
-    points = list(find_points(old, cell_results(old), find_workloads(old).comparisons))
+    points = list(find_points(old, find_workloads(old).comparisons))
     (point,) = (item for item in points if item.graph.benchmark == "static concurrency=1")
     assert point.hooks == {Number.MEAN: old.path}
     assert point.graph.conditions == "", "4 ns an instruction are usual for services"

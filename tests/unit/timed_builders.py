@@ -105,13 +105,14 @@ class Clocked(Machine):
             *("fact lsm capability", f"fact timing.hz {HZ}"),
             *(f"fact {item.fact} {item.value}" for item in cell.setup.expect),
         ]
-        units = make_request(cell, boot.seed).units
-        for index, (name, _) in enumerate(units):
+        asked = make_request(cell, boot.seed)
+        for index in range(asked.units):
+            name, _ = asked.unit(index)
             cost = COSTS_NS.get(name, 0.0) * self.factors.get((cell.setup.name, name), 1.0)
             ns = cost * noise(draw, boot, name, cell.sampling.samples) + EMPTY_NS
             ticks = ",".join(f"{tick}x1" for tick in np.round(ns * HZ / 1e9).astype(int))
             said += [f"begin {index} {quote(name, safe='=')}", f"samples {index} {ticks}"]
             said += [f"end {index} status=ok n={len(ns)} failures=0 errno=0 detail="]
-        results = lines(*said, f"bye {len(units)}")
+        results = lines(*said, f"bye {asked.units}")
         on_results(results)
         return Capture(results, b"", Ending.EXITED, 0, 0.1)

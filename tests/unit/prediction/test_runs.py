@@ -7,7 +7,6 @@ import csv
 import io
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,7 @@ import pytest
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model.conclusion import Comparison
 from lsmeter.measure.results.directory import RunData
-from lsmeter.measure.results.manifest import Manifest
-from lsmeter.questions.cells.cells import CellResult, within_run
+from lsmeter.questions.cells.cells import within_run
 from lsmeter.questions.cost.document import document_of
 from lsmeter.questions.time import calibration as calibrations
 from lsmeter.questions.time import validation
@@ -160,12 +158,12 @@ def test_what_the_clock_cannot_tell_has_no_error(
     found = validated(*runs, calibration)
     lost = found[0].benchmark.id
 
-    def unknown(manifest: Manifest, results: Sequence[CellResult]) -> tuple[Comparison, ...]:
+    def unknown(run: RunData) -> tuple[Comparison, ...]:
         return tuple(
             replace(item, typical=replace(item.typical, overhead=math.nan))
             if item.benchmark.id == lost
             else item
-            for item in within_run(manifest, results)
+            for item in within_run(run)
         )
 
     monkeypatch.setattr(validation, "within_run", unknown)

@@ -12,7 +12,6 @@ import pytest
 
 from lsmeter.core.model import Problem
 from lsmeter.core.model.conclusion import Change, Number, Verdict
-from lsmeter.questions.cells.cells import cell_results
 from lsmeter.questions.publish import document
 from lsmeter.questions.publish.drawing import drawings, nice_ticks
 from lsmeter.questions.publish.figures import find_points, make_site, name_releases, release_of
@@ -208,7 +207,7 @@ def test_two_architectures_are_never_held_against_each_other(tmp_path: Path) -> 
     costs = {"a": 1100, "b": 1105, "a:arm64": 1300, "b:arm64": 1400}
     tools = (("qemu", "7.2"), ("probe", "of x86"), ("probe (arm64)", "of arm64"))
     run = run_over_kernels(tmp_path / "run", costs, ("capability", "selinux"), tools=tools)
-    site = make_site(find_points(run, cell_results(run)))
+    site = make_site(find_points(run))
     assert {
         line.graph.arch: [point.found.typical.value for point in line.points] for line in site.lines
     } == {"x86_64": [1100, 1105], "arm64": [1300, 1400]}
@@ -245,7 +244,7 @@ def test_a_stranger_s_architecture_is_taken_as_it_is_called(tmp_path: Path) -> N
     run = run_over_kernels(tmp_path / "run", {"a": 1100}, ("capability", "selinux"))
     kernels = tuple(replace(item, arch="pdp11") for item in run.manifest.kernels)
     run = replace(run, manifest=replace(run.manifest, kernels=kernels))
-    (found,) = find_points(run, cell_results(run))
+    (found,) = find_points(run)
     assert found.release.label == "6.0-1 (pdp11)"
 
 
@@ -255,6 +254,6 @@ def test_a_problem_is_of_a_build_and_stands_on_its_page_alone(tmp_path: Path) ->
     said = [Problem("it fell over", "a:arm64", "selinux"), Problem("no kernel", "gone")]
     named = list(name_releases(run.manifest, said))
     assert [item.kernel for item in named] == ["6.0-1 (arm64)", "gone"]
-    pages = document.files(make_site(find_points(run, cell_results(run)), named), ())
+    pages = document.files(make_site(find_points(run), named), ())
     having = {name for name, text in pages.items() if "it fell over" in text}
     assert having == {"index.html", "k/6.0-1-arm64.html", "site.json"}

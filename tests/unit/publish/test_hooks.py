@@ -14,7 +14,6 @@ import pytest
 from lsmeter.core.model.conclusion import Number
 from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.attribution.load import run_cells
-from lsmeter.questions.cells.cells import cell_results
 from lsmeter.questions.publish.figures import Point, Site, find_points, make_site
 from lsmeter.questions.publish.hooks import name_hooks
 from tests.unit.attribution import recorded
@@ -28,7 +27,7 @@ PATCH_INSNS = 100
 
 def points_of(path: Path, version: str) -> Iterator[Point]:
     run = read_run(path)
-    for item in find_points(run, cell_results(run)):
+    for item in find_points(run):
         yield replace(item, release=replace(item.release, name=version))
 
 

@@ -50,7 +50,7 @@ class CellResult:
 def cell_results(run: RunData) -> tuple[CellResult, ...]:
     """Estimate every benchmark of every cell that took readings, in the order of the manifest.
 
-    Two runs that are compared are asked several times: a run is estimated once.
+    Several questions ask it of one run: each is estimated once.
     """
     return tuple(
         _cell_result(run.manifest, cell, run.boots_of(cell))
@@ -165,7 +165,13 @@ def baseline_of(
     return min(siblings, key=lambda item: item.cell.place.kernel != place.kernel, default=None)
 
 
-def within_run(manifest: Manifest, results: Sequence[CellResult]) -> tuple[Comparison, ...]:
+@keep_by_run
+def within_run(run: RunData) -> tuple[Comparison, ...]:
+    """Compare every cell of a run with that of its baseline setup."""
+    return compare_results(run.manifest, cell_results(run))
+
+
+def compare_results(manifest: Manifest, results: Sequence[CellResult]) -> tuple[Comparison, ...]:
     """Compare every cell with that of the baseline setup.
 
     A run that grows is judged at each look that it had: what was concluded once, at that look's
@@ -199,7 +205,7 @@ def still_open(run: RunData) -> tuple[int, int]:
     base = run.manifest.baseline_setup
     asked = [
         item
-        for item in within_run(run.manifest, cell_results(run))
+        for item in within_run(run)
         if not item.benchmark.control and not is_again(item.place.setup, base)
     ]
     return sum(item.verdict is Verdict.INCONCLUSIVE for item in asked), len(asked)

@@ -15,7 +15,7 @@ from lsmeter.core.model import Benchmark, Place
 from lsmeter.core.model.conclusion import Change, Comparison, Number
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import Manifest
-from lsmeter.questions.cells.cells import cell_results, pair_places, within_run
+from lsmeter.questions.cells.cells import cell_results, compare_results, pair_places
 from lsmeter.questions.workload.figures import (
     asked_alike,
     compare_setups,
@@ -137,7 +137,7 @@ def _overheads(run: RunData, manifest: Manifest) -> tuple[Comparison, ...]:
     """Compare each setup of a run with the baseline that a manifest names."""
     measured = find_workloads(run).measured if has_workloads(run) else ()
     services, _ = compare_setups(measured, manifest)
-    calls = within_run(manifest, cell_results(run))
+    calls = compare_results(manifest, cell_results(run))
     return (*calls, *(item.comparison for item in services))
 
 

@@ -78,7 +78,7 @@ def make_report(run: RunData, attributed: Sequence[AttributedCell] = ()) -> Repo
     layers = layered_costs(links_of(manifest), estimates, versions(manifest))
     explained = run_accounts(attributed, manifest.baseline_setup)
     accounts = tuple(item for item in explained if item.typical.benchmarks)
-    comparisons = within_run(manifest, results)
+    comparisons = within_run(run)
     every_call = tuple(setup.name for setup in manifest.setups if setup.every_call)
     found = Report(
         **{name: getattr(manifest, name) for name in _OF_THE_MANIFEST},

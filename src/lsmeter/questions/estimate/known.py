@@ -16,7 +16,7 @@ from lsmeter.core.model.setup import is_again
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import Manifest
-from lsmeter.questions.cells.cells import cell_results, within_run
+from lsmeter.questions.cells.cells import within_run
 from lsmeter.questions.cells.frame import conditions_of, joined_settings, settings_of
 from lsmeter.questions.estimate.profiles.model import Calls, Profile, added
 from lsmeter.questions.estimate.profiles.objects import with_hooks
@@ -96,7 +96,7 @@ def known_costs(run: RunData, calibration: Calibration | None = None) -> tuple[K
     found: dict[tuple[str, str, str, str], dict[str, dict[Name, Cost]]] = {}
     bases: dict[tuple[str, str, str, str], dict[Name, float]] = {}
     unit = find_instrument(run.manifest.instrument).unit
-    for item in within_run(run.manifest, cell_results(run)):
+    for item in within_run(run):
         place, setup = item.place, item.place.setup
         again = is_again(setup, item.baseline.setup)
         if place.copies > 1 or again or item.benchmark.metric.better != "lower":

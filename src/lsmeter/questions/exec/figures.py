@@ -22,7 +22,7 @@ from lsmeter.measure.results.boots import read_output
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks.exec import NAME, OUTPUT, OUTPUT_BYTES, STATUS, tally_of
 from lsmeter.measure.tasks.tally import PLUGIN, DamagedTallyError, Tally
-from lsmeter.questions.cells.cells import cell_results, within_run, without_baseline
+from lsmeter.questions.cells.cells import cell_results, compare_results, without_baseline
 from lsmeter.questions.workload.figures import NO_MODULE, counted
 from lsmeter.statistics.means import mean_by_name
 
@@ -154,7 +154,7 @@ def find_commands(run: RunData) -> Commands:
             measured.append(_measured(result.cell.place, good, tallies, command))
         elif result.boots:
             failed.append((result.cell.place, _output(result.boots[0])))
-    comparisons = within_run(run.manifest, results)
+    comparisons = compare_results(run.manifest, results)
     return Commands(
         command,
         tuple(measured),

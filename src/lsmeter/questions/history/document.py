@@ -59,7 +59,7 @@ def find_points(run: RunData) -> tuple[Point, ...]:
     releases = {kernel.name: kernel.release for kernel in run.manifest.kernels}
     found = grouped(
         ((item.place.kernel, item.place.setup, operation), item)
-        for item in findings.tested(within_run(run.manifest, cell_results(run)))
+        for item in findings.tested(within_run(run))
         for operation in (item.benchmark.operation, ALL)
     )
     return tuple(
@@ -203,7 +203,7 @@ def _signs(run: RunData) -> tuple[str, ...]:
     marks += [
         f"{mark} decided by the {kind}" for kind, mark in numbers.DECIDED_MARKS.items() if mark
     ]
-    hidden = left_out(within_run(run.manifest, cell_results(run)), words)
+    hidden = left_out(within_run(run), words)
     return (", ".join(marks), *([f"equivalent leaves out {hidden}"] if hidden else ()))
 
 

@@ -82,7 +82,7 @@ def _read(runs: Sequence[Path], progress: Progress) -> tuple[list[Point], list[P
             run = read_run(path)
             results, loads = cell_results(run), find_workloads(run)
             services = [item.comparison for item in loads.compared]
-            points += find_points(run, results, services)
+            points += find_points(run, services)
             said = [*run.manifest.problems, *loads.problems]
             said += [problem for item in results for problem in item.problems]
             problems.extend(name_releases(run.manifest, said))

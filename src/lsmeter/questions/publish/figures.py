@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,7 @@ from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import Manifest, ManifestCell
 from lsmeter.measure.tasks import find_task, tally
 from lsmeter.measure.tasks.attribute import ATTRIBUTION
-from lsmeter.questions.cells.cells import CellResult, within_run
+from lsmeter.questions.cells.cells import within_run
 from lsmeter.questions.compare.sides import OverheadChange
 from lsmeter.questions.gate.judge import Moved
 
@@ -191,14 +191,12 @@ class Site:
         return sum(len(line.points) for line in self.lines)
 
 
-def find_points(
-    run: RunData, results: Sequence[CellResult], services: Iterable[Comparison] = ()
-) -> Iterator[Point]:
+def find_points(run: RunData, services: Iterable[Comparison] = ()) -> Iterator[Point]:
     """Give the points of a run: of its cells and of its services."""
     manifest = run.manifest
     releases = {kernel.name: release_of(kernel) for kernel in manifest.kernels}
     cells = {cell.place: cell for cell in manifest.cells}
-    for item in (*within_run(manifest, results), *services):
+    for item in (*within_run(run), *services):
         if item.benchmark.control:
             continue
         sides = cells[item.place], cells[item.baseline]

@@ -19,7 +19,7 @@ from lsmeter.core.model import Benchmark
 from lsmeter.core.model.conclusion import Change
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.tasks.attribute import ATTRIBUTION
-from lsmeter.questions.cells.cells import cell_results, within_run
+from lsmeter.questions.cells.cells import within_run
 from lsmeter.questions.time.calibration import (
     Calibration,
     Counted,
@@ -133,13 +133,10 @@ def validated(timed: RunData, counted: RunData, calibration: Calibration) -> tup
     if told is None:
         return ()
     outside = {(item.place, item.benchmark.id): item.prediction.outside for item in told.costs}
-    insns = {
-        (item.place, item.benchmark.id): item.in_line.overhead
-        for item in within_run(counted.manifest, cell_results(counted))
-    }
+    insns = {(item.place, item.benchmark.id): item.in_line.overhead for item in within_run(counted)}
     measured = {
         (item.place.setup, *item.place.beside[1:], item.benchmark.id): item.typical
-        for item in within_run(timed.manifest, cell_results(timed))
+        for item in within_run(timed)
     }
     found = []
     for part in told.changes:
