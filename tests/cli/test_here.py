@@ -165,6 +165,29 @@ def test_what_was_tuned_is_put_back(in_process: Lsmeter, tmp_path: Path) -> None
     assert governor.read_text().strip() == "schedutil"
 
 
+def test_a_machine_is_tuned_once_at_a_time(
+    lsmeter: Lsmeter, tmp_path: Path, wait_for: Wait[bool]
+) -> None:
+    governor = settings(tmp_path / "root")
+    root = {"LSMETER_ROOT": str(tmp_path / "root")}
+    words = (*TIMED, "-s", "running", "--tune")
+    with lsmeter.start(*words, "--boots", "1000", "--run-dir", "first", **root) as first:
+        wait_for(lambda: first.poll() is not None or (lsmeter.home / "first/boots").is_dir())
+        with lsmeter.start(*words, "--boots", "1", "--run-dir", "second", **root) as second:
+            assert second.stderr is not None
+            for line in second.stderr:
+                if "holds the tuning of this machine" in line:
+                    break
+            else:
+                pytest.fail("the second did not wait")
+            assert not (lsmeter.home / "second/boots").exists()
+            first.send_signal(signal.SIGINT)
+            first.communicate()
+            _, err = second.communicate()
+    assert (second.returncode, "tuned until the end: the frequency governor" in err) == (0, True)
+    assert governor.read_text().strip() == "schedutil"
+
+
 @pytest.mark.parametrize("then", [("here", "restore"), ("list", "suites")])
 def test_after_a_kill_the_next_command_puts_back_what_was_tuned(
     lsmeter: Lsmeter, tmp_path: Path, wait_for: Wait[bool], then: tuple[str, ...]

@@ -24,7 +24,7 @@ from lsmeter.core.errors import InfrastructureError, UsageError
 from lsmeter.core.host import text_of
 from lsmeter.core.owners import is_own
 from lsmeter.core.printable import printable
-from lsmeter.core.storage import data_dir, make_dir, writing
+from lsmeter.core.storage import data_dir, hold, make_dir, writing
 
 CGROUP = "LSMETER_CGROUP"  # tells the probe which group to enter
 _CPUS = "sys/devices/system/cpu"
@@ -247,9 +247,19 @@ def _put_back(changes: Sequence[Change]) -> list[str]:
 
 @contextmanager
 def tuned(tell: Callable[[str], None]) -> Iterator[tuple[Change, ...]]:
-    """Tune this machine for the length of the block, and tell what is changed and what is not."""
+    """Tune this machine for the length of the block, and tell what is changed and what is not.
+
+    A machine is tuned once at a time: another lsmeter is waited for.
+    """
     if os.geteuid() and ROOT not in os.environ:
         raise UsageError("--tune: only root can change this machine", hint="leave it out")
+    # A second one would find nothing to change, and the first put it back in the middle of that.
+    with hold(_home() / "tune.lock", "the tuning of this machine"), _tuned(tell) as changes:
+        yield changes
+
+
+@contextmanager
+def _tuned(tell: Callable[[str], None]) -> Iterator[tuple[Change, ...]]:
     changes = tuning(root())
     with changed(changes, needed=False) as refused:
         titles = dict.fromkeys(change.title for change in changes)

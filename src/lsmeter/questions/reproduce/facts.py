@@ -199,7 +199,11 @@ class Facts:
     def _measured(self, setup: str, benchmark: str, at: Mapping[str, str]) -> list[_Found]:
         """Return the cells that have readings of a benchmark; MissingError where none has."""
         suite, _, name = benchmark.partition("/")
-        found = [one for one in self._cells(setup, suite, at) if name in one.cell.readings]
+        found = [
+            one
+            for one in self._cells(setup, suite, at)
+            if any(item.benchmark.id == name for item in one.cell.estimates)
+        ]
         if not found:
             raise MissingError(self._lacking(setup, benchmark, at))
         return found
