@@ -10,6 +10,7 @@
 #include "init/root.h"
 #include "init/state.h"
 #include "init/steps.h"
+#include "layout/own_memory.h"
 #include "net/labels_check.h"
 #include "net/network.h"
 #include "ops/bench.h"
@@ -331,7 +332,7 @@ _Noreturn void init_main(void)
 {
 	static struct request request;
 	static struct delay delay;
-	static struct hook_counts counts;
+	static struct hook_counts counts BULK;
 	char error[256];
 	const char *failed, *work;
 	int port;

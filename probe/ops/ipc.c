@@ -3,6 +3,7 @@
  * The suite `ipc`: pipes and sockets of the kind AF_UNIX. A transfer is made and
  * taken by one process; a `-turn` goes to another process and back.
  */
+#include "layout/own_memory.h"
 #include "ops/define.h"
 #include "ops/peer.h"
 #include "ops/peersec.h"
@@ -16,7 +17,7 @@
 
 ROWS();
 
-static char data[MOST_BYTES];
+static char data[MOST_BYTES] BULK;
 static int to_peer[2], from_peer[2];
 
 /* So many bytes from one end to the other, by the same process. */

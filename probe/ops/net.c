@@ -3,6 +3,7 @@
  * The suite `net`: UDP and TCP on the loopback device, and between two network namespaces. A
  * transfer is made and taken by one process; a `-turn` goes to another process and back.
  */
+#include "layout/own_memory.h"
 #include "ops/inet.h"
 #include "ops/peer.h"
 #include "ops/peersec.h"
@@ -15,7 +16,7 @@
 
 ROWS();
 
-static char data[16384];
+static char data[16384] BULK;
 static struct inet_address server, client;
 
 static int close_both(struct bench *bench)

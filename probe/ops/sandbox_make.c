@@ -4,6 +4,7 @@
  * what nobody can take back (the layer, the filter) is put on by a process of each cycle: a byte
  * wakes it, and it answers when it is restricted.
  */
+#include "layout/own_memory.h"
 #include "ops/define.h"
 #include "ops/peer.h"
 #include "policy/landlock.h"
@@ -17,7 +18,7 @@
 #define MOST_RULES 1000
 
 static const uint64_t handled = LANDLOCK_FIRST_RIGHTS;
-static struct landlock_beneath rule[MOST_RULES];
+static struct landlock_beneath rule[MOST_RULES] BULK;
 
 static int make_ruleset(void)
 {
@@ -266,7 +267,7 @@ DEFINE_OP(none, "restrict-nothing", BY_A_PROCESS, .setup = none_setup, .teardown
 
 static int filter_setup(struct bench *bench)
 {
-	static struct sock_filter filter[MAX_SECCOMP_LENGTH];
+	static struct sock_filter filter[MAX_SECCOMP_LENGTH] BULK;
 	static struct sock_fprog program = {.filter = filter};
 
 	program.len = (unsigned short)bench->variant->value;

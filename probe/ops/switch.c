@@ -4,6 +4,7 @@
  * its own memory and writes the byte into the next pipe. The region is one round, as many switches
  * as there are processes.
  */
+#include "layout/own_memory.h"
 #include "ops/define.h"
 #include "ops/peer.h"
 
@@ -12,7 +13,7 @@
 #define LINE_BYTES 64
 
 static int ring[MOST_PEERS][2];
-static char memory[MOST_BYTES];
+static char memory[MOST_BYTES] BULK;
 static char byte;
 static long count, bytes;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The suite `syscall`: calls on names that the file suite does not have, and extended attributes.
  */
+#include "layout/own_memory.h"
 #include "ops/define.h"
 
 #include <stdint.h>
@@ -8,7 +9,7 @@
 
 #define SUITE "syscall"
 
-static char text[65536];
+static char text[65536] BULK;
 
 static const char *name(struct bench *bench, unsigned int slot, const char *word)
 {

@@ -2,6 +2,7 @@
 /*
  * The suite `syscall`: calls that are rare, each with hooks of its own.
  */
+#include "layout/own_memory.h"
 #include "ops/define.h"
 
 #include <linux/perf_event.h>
@@ -14,7 +15,7 @@
 
 #define SUITE "syscall"
 
-static char text[65536];
+static char text[65536] BULK;
 
 static const char *name(struct bench *bench, const char *word)
 {

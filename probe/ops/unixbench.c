@@ -3,6 +3,7 @@
  * The suite `unixbench`: what UnixBench's programs repeat, one turn of the loop each, over
  * operations of the other suites; and two loops that no module may change.
  */
+#include "layout/own_memory.h"
 #include "ops/define.h"
 
 #define SUITE "unixbench"
@@ -39,7 +40,7 @@ static int write_text(const char *name, const char *text, long lines)
 static int make_text(void)
 {
 	static const char *const word[] = {"the", "quick", "module", "asks", "another", "hook"};
-	static char text[LINES * 40];
+	static char text[LINES * 40] BULK;
 	size_t at = 0;
 
 	for (unsigned int i = 0; i < LINES; i++)

@@ -3,6 +3,7 @@
 
 #include "arch/sys.h"
 #include "init/state.h"
+#include "layout/own_memory.h"
 #include "layout/perturbation.h"
 #include "layout/pids.h"
 #include "layout/slab_pinning.h"
@@ -48,6 +49,7 @@ struct run {
 	const struct scheduling *scheduling;
 	struct outcomes outcomes;
 	struct copies copies;
+	struct own_memory memory;
 	unsigned int index;
 	const char *sweep;
 	bool slow; /* access checks take the delay of the sweep just now */
@@ -91,6 +93,7 @@ static _Noreturn void work_and_exit(struct run *run, struct bench *bench, unsign
 	landlock_withhold(bench->op->withheld);
 	if (!failed)
 		failed = become(run->request, run->session->work);
+	own_memory_touch(&run->memory);
 	if (failed) {
 		outcome->failures = 1;
 		outcome->error = errno;
@@ -319,6 +322,7 @@ unsigned int worker_run_all(const struct session *session)
 	    !open_copies(request, &run.copies))
 		return 0;
 	block_child_signal();
+	channel_fact("pages.own", "%ld", own_memory_find(&run.memory));
 	/* What it takes is not to lie in what is looked for then. */
 	if (request->vary && !request->timed)
 		channel_fact("network.steady", "%d", network_baseline_set());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "workload/command.h"
 
+#include "layout/own_memory.h"
 #include "policy/become.h"
 #include "protocol/channel.h"
 #include "protocol/text.h"
@@ -29,12 +30,12 @@ static struct {
 	struct words place; /* DIRECTORY STATUS */
 	struct words variable[MAX_ENVIRONMENT];
 	char *environment[MAX_ENVIRONMENT + 1];
-} command;
+} command BULK;
 
 /* Copy a file, and leave nothing of it in the initramfs: both are memory. */
 static bool copy_file(const char *from, const char *to, const struct stat *status)
 {
-	static char piece[1 << 16];
+	static char piece[1 << 16] BULK;
 	const struct timespec times[2] = {status->st_mtim, status->st_mtim};
 	int in = open(from, O_RDONLY | O_CLOEXEC);
 	int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -4,6 +4,7 @@
 #include "arch/mark.h"
 #include "arch/sys.h"
 #include "init/state.h"
+#include "layout/own_memory.h"
 #include "layout/perturbation.h"
 #include "observe/monitor.h"
 #include "observe/processes.h"
@@ -43,7 +44,7 @@ struct ending {
 };
 
 static char failure[FAILURE_BYTES + 100];
-static char output[OUTPUT_BYTES]; /* of a command */
+static char output[OUTPUT_BYTES] BULK; /* of a command */
 
 static long now_ms(void)
 {

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Lsmeter
+from tests.runs import each
 
 pytestmark = [pytest.mark.guest, pytest.mark.usefixtures("debian_kernel")]
 
@@ -79,3 +80,24 @@ def test_a_step_that_fails_ends_the_boot_and_says_why(
     assert code == 1
     assert "step 6 (" in told
     assert said in told
+
+
+def test_what_a_setup_does_before_is_no_cost(lsmeter: Lsmeter) -> None:
+    """Nothing confines: steps, checks, states and a changed name leave pages behind, no more."""
+    more = """confine = [["/proc/self/comm", "mine"]]
+[[states]]
+name = "memory"
+path = "/proc/meminfo"
+[files]
+"""
+    text = SETUP.format(step='["mkdir", "/x"]', path="/mine/a b", denied="false")
+    (lsmeter.home / "mine.toml").write_text(text.replace("[files]\n", more))
+    (lsmeter.home / "part").write_text("first line\n")
+    names = ("fork", "clone namespace=uts", "exit mappings=1")
+    words = ("run", "--setup", "./mine.toml", "--baseline", "capability", "--suite", "process")
+    done = lsmeter(*words, *each("--benchmark", names), "--boots", "1", "--quick", "-f", "json")
+    assert done.code == 0, done.err + done.out
+    found = {item["id"]: item for item in json.loads(done.out)["comparisons"]}
+    for name in names:
+        typical = found[name]["typical"]
+        assert abs(typical["difference"]) < 0.001 * typical["baseline_value"], name
