@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.core.model import BenchmarkStatus, Round, Samples, Whole
+from lsmeter.catalogue.setups import parse_setup
+from lsmeter.core.model import BenchmarkStatus, BootProtocol, Image, Round, Samples, Whole
+from lsmeter.core.model.arch import X86_64
 from lsmeter.core.model.conclusion import Verdict
 from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import make_plan
@@ -27,6 +29,7 @@ ROUNDS = (
     Round(40, 200, 180_200, 0),
     Round(30, 150, 135_390, 0),
 )
+IN_IMAGE = "capability:image=policy"
 FINE = Whole(BenchmarkStatus.OK, ROUNDS)
 
 
@@ -55,6 +58,28 @@ def test_a_whole_cost_that_failed_is_a_problem_and_costs_no_other_number(tmp_pat
     (problem,) = report.problems
     assert problem.title == "creat: no whole cost for capability on vmlinux: failed"
     assert (problem.benchmark, problem.detail) == (CREAT.id, "unlink: ENOSPC")
+
+
+@pytest.mark.parametrize(
+    ("suite", "said"), [("process", "in the image policy, and capability in none"), ("file", "")]
+)
+def test_a_baseline_with_another_root_is_a_warning(tmp_path: Path, suite: str, said: str) -> None:
+    words = {"setups": ["capability", IN_IMAGE], "kernels": ["vmlinux"]}
+    experiment = build_experiment({**words, "suites": [suite]}, where="test")
+    item = replace(OPEN, suite=suite)
+    images = {"policy": Image("policy", Path("policy.ext4"), "0" * 64)}
+    needs = dict.fromkeys(
+        (*X86_64.boards[BootProtocol.PVH].disk_needs, *parse_setup(IN_IMAGE).needs_config), "y"
+    )
+    plan = make_plan(
+        experiment, [kernel("vmlinux", **needs)], (item,), {}, ("tmpfs",), images=images
+    )
+    assert not plan.problems
+    samples = (Samples(item.id, BenchmarkStatus.OK, (3000,) * 10),)
+    found = stored(plan, tmp_path / "run", lambda planned: (ended(planned, samples), {}))
+    warnings = make_report(found).warnings
+    assert [text for text in warnings if "image" in text and said in text] == list(warnings)
+    assert bool(warnings) == bool(said)
 
 
 def test_runs_of_one_build_are_compared_without_a_caveat(tmp_path: Path) -> None:
