@@ -3,8 +3,8 @@
  * The pages of this process itself.
  *
  * What a setup does before a benchmark (steps, checks, reading the state of a module, becoming
- * confined) leaves pages behind that another setup has not: to make and to end a process takes some
- * 300 instructions more for each. They are no cost of the module.
+ * confined) leaves more pages present than another does, and making and ending a process takes
+ * some 300 instructions for each. They are no cost of the module.
  */
 #ifndef LSMETER_LAYOUT_OWN_MEMORY_H
 #define LSMETER_LAYOUT_OWN_MEMORY_H

@@ -97,7 +97,10 @@ path = "/proc/meminfo"
     words = ("run", "--setup", "./mine.toml", "--baseline", "capability", "--suite", "process")
     done = lsmeter(*words, *each("--benchmark", names), "--boots", "1", "--quick", "-f", "json")
     assert done.code == 0, done.err + done.out
-    found = {item["id"]: item for item in json.loads(done.out)["comparisons"]}
+    report = json.loads(done.out)
+    (pages,) = {item["facts"]["pages.own"] for item in report["setups"]}
+    assert int(pages) > 100
+    found = {item["id"]: item for item in report["comparisons"]}
     for name in names:
         typical = found[name]["typical"]
         assert abs(typical["difference"]) < 0.001 * typical["baseline_value"], name

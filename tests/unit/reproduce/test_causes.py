@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -150,3 +151,14 @@ def test_an_overhead_is_not_explained_by_counts() -> None:
 def test_a_claim_that_holds_needs_no_cause() -> None:
     (found,) = explain_claims([_judged(verdict=Verdict.HOLDS)], [], {})
     assert found.causes == ()
+
+
+def test_what_no_cause_explains_outside_of_hooks_names_a_function(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lsmeter.questions.attribution.explain.find_causes", lambda _: ())
+    _, cells, _ = load_run(write_run(tmp_path / "run", "before"))
+    places = {item.cell.place.setup: item.cell.place for item in cells}
+    source = Source("p", "file/stat depth=2", places["smack"], places["capability"])
+    (found,) = explain_claims([_judged(source)], cells, {})
+    assert re.search(r"outside of hooks [+-]\d+ \(most in \w+ [+-]\d+\)$", found.causes[0])

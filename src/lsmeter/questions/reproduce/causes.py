@@ -169,19 +169,26 @@ def _name(change: FunctionChange) -> str:
     return "code without a symbol, as BPF programs are" if bare else change.function
 
 
+def _most(functions: Iterable[FunctionChange]) -> str:
+    """Name in brackets the function that changed most, "" where none did."""
+    most = max(functions, key=lambda one: abs(one.difference_insns), default=None)
+    return f" (most in {_name(most)} {most.difference_insns:+,.0f})" if most else ""
+
+
 def _told(found: Explanation) -> str:
     """Name the hooks that changed most, each with the function of it that did, and the rest."""
     if not found.difference_insns:
         return "nothing is added: both execute the same instructions"
     hooks = sorted(found.hooks, key=lambda hook: -abs(hook.difference_insns))
-    said = []
-    for hook in hooks[:_MOST_HOOKS]:
-        if abs(hook.difference_insns) > _LEAST_INSNS:
-            most = max(hook.functions, key=lambda one: abs(one.difference_insns), default=None)
-            inside = f" (most in {_name(most)} {most.difference_insns:+,.0f})" if most else ""
-            said.append(f"{hook.hook} {hook.difference_insns:+,.0f}{inside}")
+    said = [
+        f"{hook.hook} {hook.difference_insns:+,.0f}{_most(hook.functions)}"
+        for hook in hooks[:_MOST_HOOKS]
+        if abs(hook.difference_insns) > _LEAST_INSNS
+    ]
     outside = found.difference_insns - sum(hook.difference_insns for hook in found.hooks)
     if abs(outside) > _LEAST_INSNS:
         why = "; ".join(f"{cause.words} {cause.insns:+,.0f}" for cause in found.causes)
-        said.append(f"outside of hooks {outside:+,.0f}" + (f" ({why})" if why else ""))
+        said.append(
+            f"outside of hooks {outside:+,.0f}" + (f" ({why})" if why else _most(found.outside))
+        )
     return f"{found.difference_insns:+,.0f} insns: " + (", ".join(said) or "no function changed")
