@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define PAGE_BYTES  4096UL
+#define MAPPINGS    64
 #define STACK_BYTES (8 * PAGE_BYTES) /* more than is ever used below own_memory_find */
 
 /* The linker sorts them: BULK lies between. */
@@ -26,12 +28,27 @@ static char *page_of(const char *place, unsigned long after)
 	return (char *)(((unsigned long)place + after) & -PAGE_BYTES);
 }
 
+/* Give the tree of mappings the shape that many leave: more than a node has room for. */
+static void fill_tree(void)
+{
+	void *page[MAPPINGS];
+
+	for (int i = 0; i < MAPPINGS; i++)
+		page[i] = mmap(NULL, PAGE_BYTES, i % 2 ? PROT_READ : PROT_NONE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < MAPPINGS; i++) {
+		if (page[i] != MAP_FAILED)
+			munmap(page[i], PAGE_BYTES);
+	}
+}
+
 long own_memory_find(struct own_memory *memory)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
 	char line[512], kind[5];
 	long pages = 0;
 
+	fill_tree();
 	memory->ranges = 0;
 	if (!maps)
 		return -errno;
