@@ -254,19 +254,14 @@ def tuned(tell: Callable[[str], None]) -> Iterator[tuple[Change, ...]]:
     if os.geteuid() and ROOT not in os.environ:
         raise UsageError("--tune: only root can change this machine", hint="leave it out")
     # A second one would find nothing to change, and the first put it back in the middle of that.
-    with hold(_home() / "tune.lock", "the tuning of this machine"), _tuned(tell) as changes:
-        yield changes
-
-
-@contextmanager
-def _tuned(tell: Callable[[str], None]) -> Iterator[tuple[Change, ...]]:
-    changes = tuning(root())
-    with changed(changes, needed=False) as refused:
-        titles = dict.fromkeys(change.title for change in changes)
-        tell(f"tuned until the end: {', '.join(titles) or 'nothing that is not so already'}")
-        for text in refused:
-            tell(f"not tuned: {text}")
-        yield changes
+    with hold(_home() / "tune.lock", "the tuning of this machine"):
+        changes = tuning(root())
+        with changed(changes, needed=False) as refused:
+            titles = dict.fromkeys(change.title for change in changes)
+            tell(f"tuned until the end: {', '.join(titles) or 'nothing that is not so already'}")
+            for text in refused:
+                tell(f"not tuned: {text}")
+            yield changes
 
 
 def tuning(top: Path) -> tuple[Change, ...]:

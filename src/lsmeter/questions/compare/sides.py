@@ -14,8 +14,7 @@ from lsmeter.core.groups import grouped
 from lsmeter.core.model import Benchmark, Place
 from lsmeter.core.model.conclusion import Change, Comparison, Number
 from lsmeter.measure.results.directory import RunData
-from lsmeter.measure.results.manifest import Manifest
-from lsmeter.questions.cells.cells import cell_results, compare_results, pair_places
+from lsmeter.questions.cells.cells import cell_results, compare_results, pair_places, within_run
 from lsmeter.questions.workload.figures import (
     asked_alike,
     compare_setups,
@@ -119,13 +118,12 @@ def overhead_changes(before: RunData, after: RunData) -> tuple[OverheadChange, .
     There is a change for each number that both have.
     """
     alike, base = pair_places(before.manifest, after.manifest), after.manifest.baseline_setup
-    rebased = replace(before.manifest, baseline_setup=base)
-    first = _overheads(before, rebased)
+    first = _overheads(before, base)
     known = {(alike(item.place), item.benchmark.id): item for item in first}
     is_alike = asked_alike(before.manifest, after.manifest)
     return tuple(
         OverheadChange(item.place, item.benchmark, old, item, number)
-        for item in _overheads(after, after.manifest)
+        for item in _overheads(after, base)
         if (old := known.get((alike(item.place), item.benchmark.id))) is not None
         if is_alike(old, item)
         for number in Number
@@ -133,11 +131,13 @@ def overhead_changes(before: RunData, after: RunData) -> tuple[OverheadChange, .
     )
 
 
-def _overheads(run: RunData, manifest: Manifest) -> tuple[Comparison, ...]:
-    """Compare each setup of a run with the baseline that a manifest names."""
+def _overheads(run: RunData, base: str) -> tuple[Comparison, ...]:
+    """Compare each setup of a run with that setup."""
+    manifest = replace(run.manifest, baseline_setup=base)
     measured = find_workloads(run).measured if has_workloads(run) else ()
     services, _ = compare_setups(measured, manifest)
-    calls = compare_results(manifest, cell_results(run))
+    own = base == run.manifest.baseline_setup
+    calls = within_run(run) if own else compare_results(manifest, cell_results(run))
     return (*calls, *(item.comparison for item in services))
 
 
