@@ -80,11 +80,18 @@ def test_what_boots_took_is_remembered_by_what_they_did(
     one, other = boots(1)[0], replace(boots(1)[0], index=1)
     own = replace(one, cell=replace(one.cell, suite="mine"))
     assert took.length_s(took.read(), "emulation", own) is None
-    took.keep("emulation", [(own, 20.0), (replace(own, index=1), 40.0)])
+    took.keep("emulation", [(own, 20.0, 4.0), (replace(own, index=1), 40.0, 6.0)])
     assert took.length_s(took.read(), "emulation", own) == pytest.approx(30)
+    # The start is the same for few benchmarks; one alone does not tell it from its own time.
+    long = replace(own, cell=replace(own.cell, benchmarks=own.cell.benchmarks * 2))
+    assert took.length_s(took.read(), "emulation", long) == pytest.approx(5 + 2 * 25)
+    alone = replace(own, cell=replace(own.cell, suite="alone", benchmarks=("b0",)))
+    took.keep("emulation", [(alone, 105.0, 104.0)])
+    assert took.length_s(took.read(), "emulation", own) == pytest.approx(30)
+    assert took.length_s(took.read(), "emulation", alone) == pytest.approx(105)
     assert took.length_s(took.read(), "kvm", own) is None
     known = took.length_s(took.read(), "emulation", other)
-    assert known == pytest.approx(10 * took.read()["emulation readings file whole"])
+    assert known == pytest.approx(5 + 10 * took.read()["emulation readings file whole"])
     for text in ("", "[]", "{", '{"emulation readings mine whole": "x"}', '{"a": 1e999}'):
         (tmp_path / "took.json").write_text(text)
         assert took.length_s(took.read(), "emulation", own) is None

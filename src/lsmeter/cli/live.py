@@ -115,9 +115,9 @@ class LiveTasks(_Live):
 class LiveRun(_Live):
     """Shows a run: boots done of all, both times, and what each guest is at (an Observer).
 
-    took has how long each boot that was made took; failed says that a boot or a benchmark gave no
-    number. What this kernel, setup or machine cannot do is skipped, which is no failure unless the
-    benchmark was named.
+    took has how long each boot that was made took and started; failed says that a boot or a
+    benchmark gave no number. What this kernel, setup or machine cannot do is skipped, which is no
+    failure unless the benchmark was named.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class LiveRun(_Live):
         self._all = self._bars.add_task("[bold]boots[/]", total=self._total)
         self._bars.below = self.times
         self._guests: dict[PlannedBoot, TaskID] = {}
-        self.took: list[tuple[PlannedBoot, float]] = []
+        self.took: list[tuple[PlannedBoot, float, float]] = []
         self._fine = {BenchmarkStatus.OK}
         if "*" in plan.experiment.benchmarks:  # none was named
             self._fine.add(BenchmarkStatus.SKIPPED)
@@ -183,10 +183,10 @@ class LiveRun(_Live):
 
     def ended(self, boot: PlannedBoot, result: Boot, *, reused: bool) -> None:
         """Count a boot, and say in one line if it went wrong."""
-        self._pace.ended(boot, time.monotonic())
+        start_s = self._pace.ended(boot, time.monotonic())
         self._done += 1
         if result.status is BootStatus.OK and not reused:
-            self.took.append((boot, result.wall_s))
+            self.took.append((boot, result.wall_s, start_s))
         self.failed |= result.status is not BootStatus.OK
         ends = {samples.status for samples in result.samples}
         ends |= {samples.whole.status for samples in result.samples if samples.whole}

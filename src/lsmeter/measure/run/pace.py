@@ -76,8 +76,11 @@ class Pace:
             guest.first_s, guest.first = now_s, finished
         guest.finished = finished
 
-    def ended(self, boot: PlannedBoot, now_s: float) -> None:
-        """Note a boot that is over, made now or taken from the store."""
+    def ended(self, boot: PlannedBoot, now_s: float) -> float:
+        """Note a boot that is over, made now or taken from the store; return how long it started.
+
+        That is the time until the first benchmark was finished; 0 where none was seen.
+        """
         self._take(boot)
         guest = self._running.pop(boot, None)
         if guest is not None:
@@ -85,6 +88,7 @@ class Pace:
             for kind in _kinds(boot):
                 total_s, number = self._took_s.get(kind, (0.0, 0))
                 self._took_s[kind] = total_s + now_s - guest.since_s, number + 1
+        return max(guest.first_s - guest.since_s, 0.0) if guest else 0.0
 
     def _take(self, boot: PlannedBoot) -> None:
         if boot in self._waiting:

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from lsmeter.measure.experiment.plan import PlannedBoot
 
 _MOST_S = 1e6
+_LEAST_S = 1e-4
+_TELLING = 10  # benchmarks: in a boot of fewer, the time until the first ends is not its start
 
 
 def read() -> Mapping[str, float]:
-    """Return seconds by part: of a benchmark in a boot, of fetching a kernel, of an image."""
+    """Return seconds by part: a guest's start, a benchmark in it, fetching a kernel, an image."""
     text = resources.files("lsmeter.measure.run").joinpath("took.toml").read_text("utf-8")
     found: dict[str, float] = tomllib.loads(text)["seconds"]
     return {**found, **_own()}
@@ -36,16 +38,28 @@ def read() -> Mapping[str, float]:
 def length_s(times: Mapping[str, float], machine: str, boot: PlannedBoot) -> float | None:
     """Return how long a boot takes by those like it; None where there was none."""
     one = times.get(_kind(machine, boot))
-    return None if one is None else one * boot.cell.units
+    return None if one is None else times.get(_start(machine), 0.0) + one * boot.cell.units
 
 
-def keep(machine: str, took: Iterable[tuple[PlannedBoot, float]]) -> None:
-    """Remember how long boots took; a full disk costs the guess and no more."""
-    each = grouped((_kind(machine, boot), wall_s / boot.cell.units) for boot, wall_s in took)
+def keep(machine: str, took: Iterable[tuple[PlannedBoot, float, float]]) -> None:
+    """Remember how long boots took and started; a full disk costs the guess and no more."""
+    took = list(took)
+    starts = [start_s for boot, _, start_s in took if start_s and boot.cell.units >= _TELLING]
+    start_s = fmean(starts) if starts else read().get(_start(machine), 0.0)
+    each = grouped(
+        (_kind(machine, boot), max((wall_s - start_s) / boot.cell.units, _LEAST_S))
+        for boot, wall_s, _ in took
+    )
+    if starts:
+        each[_start(machine)] = [start_s]
     if each:
         found = {**_own(), **{kind: round(fmean(of), 4) for kind, of in each.items()}}
         with suppress(LsmeterError):
             write_facts(_file(), found)
+
+
+def _start(machine: str) -> str:
+    return f"{machine} start"
 
 
 def _kind(machine: str, boot: PlannedBoot) -> str:
