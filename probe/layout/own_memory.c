@@ -16,8 +16,12 @@ static char bulk_end __attribute__((section(".bss.bulk2")));
 
 static long add(struct own_memory *memory, char *from, char *to)
 {
-	if (from >= to || memory->ranges == MOST_RANGES)
+	if (from >= to)
 		return 0;
+	if (memory->ranges == MOST_RANGES) {
+		memory->overflows = true;
+		return 0;
+	}
 	memory->from[memory->ranges] = from;
 	memory->to[memory->ranges++] = to;
 	return (to - from) / (long)PAGE_BYTES;
@@ -33,9 +37,8 @@ static void fill_tree(void)
 {
 	void *page[MAPPINGS];
 
-	for (int i = 0; i < MAPPINGS; i++)
-		page[i] = mmap(NULL, PAGE_BYTES, i % 2 ? PROT_READ : PROT_NONE,
-			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (unsigned int i = 0; i < MAPPINGS; i++)
+		page[i] = map_apart(i);
 	for (int i = 0; i < MAPPINGS; i++) {
 		if (page[i] != MAP_FAILED)
 			munmap(page[i], PAGE_BYTES);
@@ -50,6 +53,7 @@ long own_memory_find(struct own_memory *memory)
 
 	fill_tree();
 	memory->ranges = 0;
+	memory->overflows = false;
 	if (!maps)
 		return -errno;
 	while (fgets(line, sizeof(line), maps)) {
@@ -67,7 +71,7 @@ long own_memory_find(struct own_memory *memory)
 		pages += add(memory, from, to);
 	}
 	fclose(maps);
-	return pages;
+	return memory->overflows ? -E2BIG : pages;
 }
 
 void own_memory_touch(const struct own_memory *memory)

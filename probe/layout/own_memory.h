@@ -10,7 +10,9 @@
 #ifndef LSMETER_LAYOUT_OWN_MEMORY_H
 #define LSMETER_LAYOUT_OWN_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/mman.h>
 
 /* Large, and used in the same way under every setup: it is left as it is. */
 #define BULK __attribute__((section(".bss.bulk1")))
@@ -20,12 +22,23 @@
 struct own_memory {
 	char *from[MOST_RANGES], *to[MOST_RANGES];
 	size_t ranges;
+	bool overflows;
 };
+
+/*
+ * Map the page with this number; with another protection than its neighbours it stays a mapping of
+ * its own.
+ */
+static inline void *map_apart(unsigned int number)
+{
+	return mmap(NULL, 4096, number % 2 ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
+}
 
 /*
  * Give the tree of mappings the shape that it has under every setup. Then find what this process
  * can write and shares with nobody, but BULK and what of the stack is far below. The number of
- * pages, or -errno.
+ * pages, or -errno (-E2BIG: there are more ranges, and only the first are touched).
  */
 long own_memory_find(struct own_memory *memory);
 

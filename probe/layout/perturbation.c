@@ -2,6 +2,7 @@
 #include "layout/perturbation.h"
 
 #include "arch/sys.h"
+#include "layout/own_memory.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -58,10 +59,8 @@ static _Noreturn void keep(const struct kept *kept)
 		for (uint64_t k = 0; k < kept->buffers; k++)
 			send(ends[0], buffer, 64UL << k % 7, MSG_DONTWAIT);
 	}
-	/* With another protection than their neighbours they stay apart. */
-	for (uint64_t i = 0; i < kept->mappings; i++)
-		mmap(NULL, PAGE_BYTES, i % 2 ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
-		     -1, 0);
+	for (unsigned int i = 0; i < kept->mappings; i++)
+		map_apart(i);
 	memory = mmap(NULL, kept->pages * PAGE_BYTES, PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (memory != MAP_FAILED)

@@ -46,7 +46,7 @@ struct variant {
 	const char *path;
 	long value;
 	bool in_peer;  /* the other end is in the peer network namespace (net/peer.h) */
-	bool populous; /* its tree is too large for anything but a warm tmpfs */
+	bool populous; /* its tree takes seconds to make, but on a tmpfs */
 };
 
 /* A benchmark that is another one under the name of a published table. */

@@ -207,7 +207,7 @@ static void print_variant(const struct op *op, const struct variant *variant, co
 	print_region(&bench);
 	putchar('\t');
 	print_cycle(&bench);
-	printf("\t%u\n", components(&bench));
+	printf("\t%u\t%d\n", components(&bench), variant->populous);
 }
 
 void catalogue_print(void)

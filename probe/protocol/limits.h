@@ -8,7 +8,7 @@
 #define LSMETER_PROTOCOL_LIMITS_H
 
 /* The catalogue: version of its format. */
-#define CATALOGUE_VERSION 3
+#define CATALOGUE_VERSION 4
 
 /* The request: bytes, then entries of each list, then the largest value of each number. */
 #define REQUEST_VERSION	    1

@@ -270,6 +270,26 @@ def test_benchmarks_are_chosen_by_operation_or_pattern(patterns: list[str], coun
     assert len([item for item in chosen if not item.control]) == count
 
 
+def test_a_large_tree_on_a_disk_is_measured_if_it_is_named() -> None:
+    large = replace(benchmark("mkdir", dirs=9437), populous=True)
+    offered = [benchmark("mkdir", depth=1), large]
+    disk = kernel(EXT4_FS="y", BLK_DEV_RAM="y")
+
+    def planned(*patterns: str) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+        data = {"kernels": ["a"], "setups": ["capability"], "filesystems": ["tmpfs", "ext4"]}
+        found = build_experiment(data | {"benchmarks": [*patterns]}, where="test")
+        made = make_plan(found, [disk], offered, {}, ["tmpfs", "ext4"])
+        cells = {cell.filesystem: cell.benchmarks for cell in made.cells}
+        return cells, [problem.title for problem in made.skipped]
+
+    both = ("mkdir depth=1", "mkdir dirs=9437")
+    cells, (said,) = planned("*")
+    assert cells == {"tmpfs": both, "ext4": both[:1]}
+    assert said.startswith("left out on ext4: mkdir dirs=9437: ")
+    for named in ("mkdir", "file/mkdir", "mkdir d*"):
+        assert planned(named, "*") == ({"tmpfs": both, "ext4": both}, [])
+
+
 def test_controls_are_measured_whatever_is_asked_where_costs_are_compared() -> None:
     controls = [item.id for item in plan({}).benchmarks if item.control]
     assert controls

@@ -20,7 +20,7 @@ from lsmeter.core.model import Benchmark, Metric
 from lsmeter.core.model.arch import X86_64, Arch, arch_of_host
 from lsmeter.guest.given import PROBE, given
 
-CATALOGUE_VERSION = 3
+CATALOGUE_VERSION = 4
 _HEADER = f"lsmeter-catalogue\t{CATALOGUE_VERSION}"
 _DEADLINE_S = 10
 _MAX_BYTES = 1 << 20
@@ -39,6 +39,7 @@ _FIELDS = {
     "calls": _CALLS,
     "cycle": _CALLS,
     "components": ("a number of components", "0|[1-9][0-9]{0,3}"),
+    "populous": ("0 or 1", "[01]"),
 }
 _MOST_BYTES = 64 << 20
 SHIPPED = Path(__file__).parent.parent / "_bin"
@@ -151,5 +152,6 @@ def _parse_line(line: str) -> Benchmark:
         "params": tuple((key, int(value) if value.isdigit() else value) for key, value in params),
         "control": found["control"] == "1",
         "components": int(found["components"]),
+        "populous": found["populous"] == "1",
     }
     return Benchmark(metric=Metric("latency"), **found)

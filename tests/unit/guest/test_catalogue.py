@@ -8,8 +8,8 @@ import pytest
 from lsmeter.core.errors import BuildError
 from lsmeter.guest.probe import Program, catalogue, find_probe, parse_catalogue
 
-HEAD = "lsmeter-catalogue\t3\n"
-LINE = "file\topen\tdepth=1,link=soft\tlsmeter\t0\topen a file\tnewstat\tstat+close\t1\n"
+HEAD = "lsmeter-catalogue\t4\n"
+LINE = "file\topen\tdepth=1,link=soft\tlsmeter\t0\topen a file\tnewstat\tstat+close\t1\t0\n"
 
 
 def test_line() -> None:
@@ -24,15 +24,16 @@ def test_line() -> None:
     ("text", "message"),
     [
         ("", "expected"),
-        ("lsmeter-catalogue\t2\n", "expected"),
+        ("lsmeter-catalogue\t3\n", "expected"),
         (HEAD + LINE.strip(), "newline"),
         (HEAD + LINE + LINE, "line 3: open depth=1 link=soft is there twice"),
-        (HEAD + "file\topen\n", "line 2: expected 9 fields, got 2"),
+        (HEAD + "file\topen\n", "line 2: expected 10 fields, got 2"),
         (HEAD + LINE.replace("\t0\t", "\t2\t"), "not 0 or 1: '2'"),
+        (HEAD + LINE.replace("\t0\n", "\t2\n"), "not 0 or 1: '2'"),
         (HEAD + LINE.replace("depth=1", "depth"), "not parameters: 'depth,link=soft'"),
         (HEAD + LINE.replace("open\t", "Open!\t"), "not a name: 'Open!'"),
         (HEAD + LINE.replace("stat+close", "stat+"), "not system calls: 'stat"),
-        (HEAD + LINE.replace("\t1\n", "\t-1\n"), "not a number of components: '-1'"),
+        (HEAD + LINE.replace("\t1\t", "\t-1\t"), "not a number of components: '-1'"),
         (HEAD + LINE.replace("open a", "open\x1ba"), "not printable"),
     ],
 )

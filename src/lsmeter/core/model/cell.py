@@ -51,6 +51,7 @@ class Benchmark:
     calls: str = ""  # the system calls of a reading, as the kernel's source names them: newstat
     cycle: str = ""  # with those that prepare and undo it, whose whole cost is given: open+close
     components: int = 0  # of the longest path that a reading looks up; 0: none
+    populous: bool = False  # its tree takes seconds to make, but on a tmpfs
 
     @property
     def id(self) -> str:

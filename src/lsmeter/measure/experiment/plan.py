@@ -25,7 +25,7 @@ from lsmeter.core.model.workload import disk_module
 from lsmeter.core.registry import unknown
 from lsmeter.measure.experiment.options import Experiment
 from lsmeter.measure.experiment.running import as_running, why_unsupported
-from lsmeter.measure.experiment.select import select_benchmarks
+from lsmeter.measure.experiment.select import is_left_out, select_benchmarks
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.tasks import TaskKind, find_task
 from lsmeter.measure.tasks.workload import why_unconfined
@@ -54,7 +54,7 @@ class Plan:
     boots: tuple[PlannedBoot, ...]
     problems: tuple[Problem, ...]  # what was asked for and cannot be measured
     benchmarks: tuple[Benchmark, ...]
-    skipped: tuple[Problem, ...] = ()  # of the problems, suites whose image cannot be built here
+    skipped: tuple[Problem, ...] = ()  # of the problems, what was not asked for by name
 
 
 def make_plan(  # noqa: PLR0913, PLR0917
@@ -85,7 +85,7 @@ def make_plan(  # noqa: PLR0913, PLR0917
     benchmarks = tuple(replace(item, metric=replace(item.metric, unit=unit)) for item in selected)
     cells: list[Cell] = []
     problems: list[Problem] = []
-    skipped: list[Problem] = []
+    skipped = _left_out(experiment, selected)
     for kernel in kernels:
         lacking = _lacking(kernel, experiment.filesystems, offer)
         problems += _without_filesystem(kernel, lacking)
@@ -254,6 +254,23 @@ def _without_filesystem(kernel: Kernel, lacking: Mapping[str, str]) -> list[Prob
     ]
 
 
+def _left_out(experiment: Experiment, benchmarks: Sequence[Benchmark]) -> list[Problem]:
+    """Name the benchmarks that take too long for a run of everything, by file system."""
+    found = {
+        name: [item.id for item in benchmarks if is_left_out(item, experiment.benchmarks, name)]
+        for name in experiment.filesystems
+    }
+    why = "thousands of directories are made for it, which takes longer than all others"
+    return [
+        Problem(
+            f"left out on {name}: {', '.join(of)}: {why}",
+            detail="name it to measure it: --benchmark NAME",
+        )
+        for name, of in found.items()
+        if of
+    ]
+
+
 def programs_of(setup: Setup) -> set[str]:
     """Return the names of lsmeter's own programs that a setup brings along."""
     return {item.program for item in setup.files if item.program}
@@ -319,7 +336,11 @@ def _cells(
             instrument=experiment.instrument,
             conditions=_conditions(experiment, kernel),
             sampling=experiment.sampling_model(),
-            benchmarks=tuple(item.id for item in benchmarks if item.suite == suite),
+            benchmarks=tuple(
+                item.id
+                for item in benchmarks
+                if item.suite == suite and not is_left_out(item, experiment.benchmarks, filesystem)
+            ),
             identity=tuple(
                 fact
                 for fact in identity

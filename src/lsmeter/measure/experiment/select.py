@@ -131,17 +131,23 @@ def select_benchmarks(
     offered = [benchmark for benchmark in catalogue if benchmark.suite in suites]
     wanted = {benchmark for benchmark in offered if benchmark.control and controls}
     for pattern in patterns:
-        suite, _, rest = pattern.rpartition("/")
-        found = {
-            item
-            for item in offered
-            if _is_named(item, pattern) or (item.suite == suite and _is_named(item, rest))
-        }
+        found = {item for item in offered if _matches(item, pattern)}
         if not found:
             names = {benchmark.operation for benchmark in offered}
             raise unknown("benchmark", pattern, names, where="--benchmark")
         wanted |= found
     return tuple(benchmark for benchmark in offered if benchmark in wanted)
+
+
+def is_left_out(item: Benchmark, patterns: Sequence[str], filesystem: str) -> bool:
+    """Tell whether a benchmark takes too long for a run of everything on a file system."""
+    by_name = any(_matches(item, pattern) for pattern in patterns if pattern != "*")
+    return item.populous and filesystem != "tmpfs" and not by_name
+
+
+def _matches(item: Benchmark, pattern: str) -> bool:
+    suite, _, rest = pattern.rpartition("/")
+    return _is_named(item, pattern) or (item.suite == suite and _is_named(item, rest))
 
 
 def _is_named(item: Benchmark, pattern: str) -> bool:
