@@ -20,13 +20,14 @@ from hypothesis import strategies as st
 from lsmeter.core.errors import InfrastructureError, LsmeterError, UsageError
 from lsmeter.guest import conclude as concluding
 from lsmeter.guest.capture import Capture, Ending
+from lsmeter.measure.experiment.plan import delay_order
 from lsmeter.measure.results import boots, reading, samples
 from lsmeter.measure.results.directory import RunData, read_manifest, read_run, write_manifest
 from lsmeter.measure.results.documents import DamagedResultError, read_document, sealed
 from lsmeter.measure.run.execute import stored_path
 from lsmeter.questions.slopes.figures import find_slopes
 from tests.unit.run_builders import Scripted, carry_out, rewrite, run_of
-from tests.unit.tasks.sweep_builders import DELAYS_NS, RECORDED, sweep_plan, tunable_kernel
+from tests.unit.tasks.sweep_builders import DELAYS_NS, recorded_sweep, sweep_plan, tunable_kernel
 
 ALL = {f"open depth={depth}": depth + 1 for depth in range(1, 9)}
 
@@ -46,14 +47,15 @@ def titles(run: RunData) -> list[str]:
 
 def cut(length: int = 900) -> bytes:
     """Return what a guest said that was stopped in the middle of a line, in the seventh delay."""
-    said = RECORDED.read_bytes()
-    found = said[: said.index(b"fact policy.60000") + length]
+    said = recorded_sweep()
+    seventh = f"fact policy.{delay_order(DELAYS_NS, 1)[6]}".encode()
+    found = said[: said.index(seventh + b" ") + length]
     assert not found.endswith(b"\n")
     return found
 
 
 def test_what_is_known_is_not_measured_again(tmp_path: Path) -> None:
-    machine = Scripted(lambda _: RECORDED.read_bytes())
+    machine = Scripted(lambda _: recorded_sweep())
     first = carry_out(sweep_plan(), tmp_path / "a", machine)
     again = carry_out(sweep_plan(), tmp_path / "b", machine)
     assert len(machine.booted) == 1
@@ -66,7 +68,7 @@ def test_what_is_known_is_not_measured_again(tmp_path: Path) -> None:
 
 
 def test_another_seed_another_kernel_and_fresh_are_measured(tmp_path: Path) -> None:
-    machine = Scripted(lambda _: RECORDED.read_bytes())
+    machine = Scripted(lambda _: recorded_sweep())
     carry_out(sweep_plan(), tmp_path / "a", machine)
     other = sweep_plan()
     other = replace(other, boots=tuple(replace(boot, seed=2) for boot in other.boots))
@@ -78,7 +80,7 @@ def test_another_seed_another_kernel_and_fresh_are_measured(tmp_path: Path) -> N
 
 
 def test_a_machine_is_told_how_far_its_guest_is(tmp_path: Path) -> None:
-    machine = Scripted(lambda _: RECORDED.read_bytes())
+    machine = Scripted(lambda _: recorded_sweep())
     plan = sweep_plan()
     carry_out(plan, tmp_path / "a", machine)
     assert machine.finished == [plan.cells[0].units] == [19 * len(DELAYS_NS)]
@@ -117,20 +119,20 @@ def test_a_guest_that_failed_leaves_what_qemu_said_until_it_is_measured(tmp_path
     assert boot.detail.endswith(f"; see console.log and qemu.log in {home}")
     assert (home / "qemu.log").read_text() == "no space left"
     assert (home / "console.log").read_text() == "Linux\n"
-    again = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
+    again = run_of(sweep_plan(), tmp_path / "a", lambda _: recorded_sweep())
     assert again.boots[0].status.value == "ok"
     assert not (home / "qemu.log").exists()
 
 
 def test_a_guest_that_breaks_off_in_a_line_by_itself_is_not_believed(tmp_path: Path) -> None:
-    said = RECORDED.read_bytes()
+    said = recorded_sweep()
     run = run_of(sweep_plan(), tmp_path / "a", lambda _: said[: len(said) // 2])
     assert find_slopes(run).slopes == ()
     assert run.boots[0].status.value == "garbage"
 
 
 def test_a_guest_that_failed_is_measured_again(tmp_path: Path) -> None:
-    lines = RECORDED.read_bytes().splitlines(keepends=True)
+    lines = recorded_sweep().splitlines(keepends=True)
     machine = Scripted(lambda _: b"".join(lines[: len(lines) // 2]))
     ((boot, _),) = carry_out(sweep_plan(), tmp_path / "a", machine).ends
     assert boot.status.value != "ok"
@@ -154,7 +156,7 @@ def test_a_guest_that_failed_is_measured_again(tmp_path: Path) -> None:
 def test_a_damaged_entry_of_the_store_counts_as_not_measured(
     tmp_path: Path, name: str, content: bytes | None
 ) -> None:
-    machine = Scripted(lambda _: RECORDED.read_bytes())
+    machine = Scripted(lambda _: recorded_sweep())
     plan = sweep_plan()
     carry_out(plan, tmp_path / "a", machine)
     path = stored_path(plan.boots[0]) / name
@@ -169,7 +171,7 @@ def test_a_damaged_entry_of_the_store_counts_as_not_measured(
 def test_a_later_parser_reads_the_raw_results_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
+    run = run_of(sweep_plan(), tmp_path / "a", lambda _: recorded_sweep())
     assert run.notes == ()
     # A boot that an earlier parser had read wrongly.
     path = run.folder(run.boots[0]) / "boot.json"
@@ -186,7 +188,7 @@ def test_a_later_parser_reads_the_raw_results_again(
 
 @pytest.mark.parametrize("version", [3, 99])
 def test_a_boot_of_another_format_is_refused_in_one_line(tmp_path: Path, version: int) -> None:
-    run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
+    run = run_of(sweep_plan(), tmp_path / "a", lambda _: recorded_sweep())
     rewrite(run.folder(run.boots[0]) / "boot.json", lambda _: None, version=version)
     with pytest.raises(InfrastructureError, match=f"format version {version}; .* reads") as caught:
         read_run(tmp_path / "a")
@@ -194,7 +196,7 @@ def test_a_boot_of_another_format_is_refused_in_one_line(tmp_path: Path, version
 
 
 def test_a_run_of_an_earlier_format_is_refused_in_one_line(tmp_path: Path) -> None:
-    run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
+    run_of(sweep_plan(), tmp_path / "a", lambda _: recorded_sweep())
     path = tmp_path / "a" / "manifest.json"
     document = json.loads(path.read_bytes())
     del document["sha256"]  # up to version 2 there was none
@@ -205,7 +207,7 @@ def test_a_run_of_an_earlier_format_is_refused_in_one_line(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("part", ["capture", "request"])
 def test_a_boot_that_lacks_a_part_is_damaged(tmp_path: Path, part: str) -> None:
-    run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
+    run = run_of(sweep_plan(), tmp_path / "a", lambda _: recorded_sweep())
     path = run.folder(run.boots[0]) / "boot.json"
     rewrite(path, lambda document: document.pop(part))
     (problem,) = read_run(tmp_path / "a").damaged
@@ -215,7 +217,7 @@ def test_a_boot_that_lacks_a_part_is_damaged(tmp_path: Path, part: str) -> None:
 def test_a_reader_that_ends_its_process_costs_that_boot_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
+    run_of(sweep_plan(), tmp_path / "a", lambda _: recorded_sweep())
     ended = subprocess.Popen(["true"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     monkeypatch.setattr(samples, "start_reader", cache(lambda: ended))
     (problem,) = read_run(tmp_path / "a").damaged
@@ -238,7 +240,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
 def test_what_is_damaged_is_no_result_is_named_and_is_measured_again(
     tmp_path: Path, name: str, damage: str
 ) -> None:
-    machine = Scripted(lambda _: Capture(RECORDED.read_bytes(), b"said\n", Ending.EXITED, 0, 1.0))
+    machine = Scripted(lambda _: Capture(recorded_sweep(), b"said\n", Ending.EXITED, 0, 1.0))
     plan = sweep_plan()
     carry_out(plan, tmp_path / "a", machine)
     run = read_run(tmp_path / "a")
@@ -267,7 +269,7 @@ def test_an_output_that_is_damaged_costs_itself_only_and_the_boot_is_measured_ag
     tmp_path: Path,
 ) -> None:
     outputs = {"attribution": b"tree"}
-    capture = Capture(RECORDED.read_bytes(), b"", Ending.EXITED, 0, 1.0, outputs=outputs)
+    capture = Capture(recorded_sweep(), b"", Ending.EXITED, 0, 1.0, outputs=outputs)
     machine = Scripted(lambda _: capture)
     plan = sweep_plan()
     carry_out(plan, tmp_path / "a", machine)
@@ -287,7 +289,7 @@ def test_an_output_that_is_damaged_costs_itself_only_and_the_boot_is_measured_ag
 
 
 def test_a_stored_boot_of_an_earlier_format_is_measured_again(tmp_path: Path) -> None:
-    machine = Scripted(lambda _: RECORDED.read_bytes())
+    machine = Scripted(lambda _: recorded_sweep())
     plan = sweep_plan()
     carry_out(plan, tmp_path / "a", machine)
     stored = stored_path(plan.boots[0]) / "boot.json"
@@ -298,7 +300,7 @@ def test_a_stored_boot_of_an_earlier_format_is_measured_again(tmp_path: Path) ->
 
 @pytest.mark.parametrize("what", ["a file", "a directory", "a link"])
 def test_what_is_in_the_way_of_a_boot_gives_way(tmp_path: Path, what: str) -> None:
-    machine = Scripted(lambda _: RECORDED.read_bytes())
+    machine = Scripted(lambda _: recorded_sweep())
     carry_out(sweep_plan(), tmp_path / "a", machine)
     before = read_run(tmp_path / "a")
     folder = before.folder(before.boots[0])
@@ -323,7 +325,7 @@ def test_what_is_in_the_way_of_a_boot_gives_way(tmp_path: Path, what: str) -> No
     "name", ["samples.parquet", "results.zst", "console.log", "boot.json", "manifest.json"]
 )
 def test_no_bit_of_a_run_may_change(tmp_path: Path, name: str) -> None:
-    capture = Capture(RECORDED.read_bytes(), b"said\n", Ending.EXITED, 0, 1.0)
+    capture = Capture(recorded_sweep(), b"said\n", Ending.EXITED, 0, 1.0)
     run = run_of(sweep_plan(), tmp_path / "a", lambda _: capture)
     path = next(run.path.rglob(name))
     whole = path.read_bytes()
@@ -343,7 +345,7 @@ def test_no_bit_of_a_run_may_change(tmp_path: Path, name: str) -> None:
 def test_boots_in_each_other_s_place_are_no_results(tmp_path: Path) -> None:
     one, two = sweep_plan().boots[0], replace(sweep_plan().boots[0], index=1, seed=9)
     plan = replace(sweep_plan(), boots=(one, two))
-    run = run_of(plan, tmp_path / "a", lambda _: RECORDED.read_bytes())
+    run = run_of(plan, tmp_path / "a", lambda _: recorded_sweep())
     places = [run.folder(boot) for boot in run.boots]
     places[0].rename(tmp_path / "aside")
     places[1].rename(places[0])
@@ -354,7 +356,7 @@ def test_boots_in_each_other_s_place_are_no_results(tmp_path: Path) -> None:
 
 
 def test_a_boot_of_the_store_has_the_index_of_the_run_that_takes_it(tmp_path: Path) -> None:
-    machine = Scripted(lambda _: RECORDED.read_bytes())
+    machine = Scripted(lambda _: recorded_sweep())
     (first,) = sweep_plan().boots
     carry_out(sweep_plan(), tmp_path / "a", machine)
     plan = replace(sweep_plan(), boots=(replace(first, index=0, seed=8), replace(first, index=1)))
@@ -364,7 +366,7 @@ def test_a_boot_of_the_store_has_the_index_of_the_run_that_takes_it(tmp_path: Pa
 
 
 def test_a_boot_listed_twice_counts_once(tmp_path: Path) -> None:
-    run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
+    run = run_of(sweep_plan(), tmp_path / "a", lambda _: recorded_sweep())
     rewrite(
         run.path / "manifest.json", lambda told: told["run"]["boots"].extend(told["run"]["boots"])
     )
@@ -373,7 +375,7 @@ def test_a_boot_listed_twice_counts_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [*DAMAGES, "another directory"])
 def test_a_manifest_that_is_damaged_is_written_anew(tmp_path: Path, damage: str) -> None:
-    machine = Scripted(lambda _: RECORDED.read_bytes())
+    machine = Scripted(lambda _: recorded_sweep())
     carry_out(sweep_plan(), tmp_path / "a", machine)
     before = read_run(tmp_path / "a")
     path = tmp_path / "a" / "manifest.json"
@@ -392,7 +394,7 @@ def test_a_manifest_that_is_damaged_is_written_anew(tmp_path: Path, damage: str)
 
 
 def test_what_is_no_run_and_what_is_of_a_later_lsmeter_is_not_written_over(tmp_path: Path) -> None:
-    machine = Scripted(lambda _: RECORDED.read_bytes())
+    machine = Scripted(lambda _: recorded_sweep())
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "thesis.tex").touch()
     with pytest.raises(UsageError, match="is not a run directory"):
@@ -408,7 +410,7 @@ def test_what_is_no_run_and_what_is_of_a_later_lsmeter_is_not_written_over(tmp_p
 
 @pytest.mark.parametrize("shift", [-1, 10**17])
 def test_a_clock_that_no_guest_has_is_refused(tmp_path: Path, shift: int) -> None:
-    manifest = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes()).manifest
+    manifest = run_of(sweep_plan(), tmp_path / "a", lambda _: recorded_sweep()).manifest
     conditions = replace(manifest.conditions, icount_shift=shift)
     (cell,) = manifest.cells
     for wrong in (
@@ -435,7 +437,7 @@ def test_every_bit_of_a_document_counts(data: st.DataObject) -> None:
 
 
 def test_raw_results_of_another_digest_are_no_results(tmp_path: Path) -> None:
-    run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
+    run = run_of(sweep_plan(), tmp_path / "a", lambda _: recorded_sweep())
     path = run.folder(run.boots[0]) / "boot.json"
     rewrite(path, lambda told: told["capture"].update(results_sha256="0" * 64))
     (problem,) = read_run(tmp_path / "a").damaged

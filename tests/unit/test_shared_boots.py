@@ -29,8 +29,8 @@ from tests.unit.run_builders import Scripted, Watching, begun, carry_out, plan_o
 from tests.unit.tasks.sweep_builders import (
     DELAYS_NS,
     READINGS,
-    RECORDED,
     SWEPT,
+    recorded_sweep,
     sweep_plan,
     tunable_kernel,
 )
@@ -80,7 +80,7 @@ def test_a_boot_that_another_run_never_finishes_is_not_written_in_between(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(boots, "MAX_WAIT_S", 0.1)
-    machine = Scripted(lambda _: RECORDED.read_bytes())
+    machine = Scripted(lambda _: recorded_sweep())
     (planned,) = sweep_plan().boots
     home = stored_path(planned)
     write_atomic(home / "console.log", b"what it has written so far")
@@ -105,7 +105,7 @@ def test_the_next_guest_starts_while_a_boot_is_stored(tmp_path: Path) -> None:
     def answer(_: Cell) -> bytes:
         if len(machine.booted) == 2:
             second.set()
-        return RECORDED.read_bytes()
+        return recorded_sweep()
 
     machine = Waiting(answer)
     words = {"setups": ["tunable"], "task": "sweep", "delays_ns": list(DELAYS_NS), **READINGS}
@@ -125,7 +125,7 @@ def test_no_boot_is_stored_while_another_one_is_timed(tmp_path: Path) -> None:
 
     def answer(_: Cell) -> bytes:
         done.append("booted")
-        return RECORDED.read_bytes()
+        return recorded_sweep()
 
     words = {"setups": ["tunable"], "task": "sweep", "delays_ns": list(DELAYS_NS), **READINGS}
     plan = plan_of([tunable_kernel()], SWEPT, {**words, "boots": 3})
@@ -153,7 +153,7 @@ def test_a_boot_that_waits_for_the_disk_is_not_lost_by_a_stop(tmp_path: Path) ->
         with suppress(asyncio.CancelledError):
             await run
 
-    machine, path = Waiting(lambda _: RECORDED.read_bytes()), tmp_path / "a"
+    machine, path = Waiting(lambda _: recorded_sweep()), tmp_path / "a"
     words = {"setups": ["tunable"], "task": "sweep", "delays_ns": list(DELAYS_NS), **READINGS}
     plan = plan_of([tunable_kernel()], SWEPT, {**words, "boots": 2})
     begun(plan, path, "scripted")
@@ -170,7 +170,7 @@ def test_the_boots_of_all_cells_are_found_in_one_pass(tmp_path: Path) -> None:
             type(self).passes += 1
             return super().__iter__()
 
-    run = run_of(sweep_plan(), tmp_path / "a", lambda _: RECORDED.read_bytes())
+    run = run_of(sweep_plan(), tmp_path / "a", lambda _: recorded_sweep())
     ((cell,), (boot,)) = run.manifest.cells, run.boots
     cells = [replace(cell, hash=f"{number}") for number in range(100)]
     mixed = [replace(boot, cell_hash=f"{n * 7 % 50}", index=n) for n in range(500)]

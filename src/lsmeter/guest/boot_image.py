@@ -18,7 +18,7 @@ from lsmeter.guest.given import TREE, given
 from lsmeter.guest.initramfs import archive, base
 from lsmeter.guest.probe import find_probe, find_program
 from lsmeter.guest.request import Request
-from lsmeter.measure.experiment.plan import boot_order
+from lsmeter.measure.experiment.plan import boot_order, delay_order
 from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.tasks import find_task
 from lsmeter.sources.commands import tree_path
@@ -121,7 +121,8 @@ def make_request(cell: Cell, seed: int, benchmark_ms: int = 10_000) -> Request:
         root=cell.image.filesystem if cell.image else "",
         memcg=cell.conditions.memcg,
     )
-    return replace(request, **find_task(cell.task.name).request(cell))
+    request = replace(request, **find_task(cell.task.name).request(cell))
+    return replace(request, sweep_values_ns=delay_order(request.sweep_values_ns, seed))
 
 
 def _guest_path(module: KernelModule) -> str:

@@ -31,7 +31,7 @@ from tests.unit.attribution.trees import tree
 from tests.unit.guest.lines import restated
 from tests.unit.model_builders import benchmark, kernel
 from tests.unit.run_builders import plan_of, run_of, said_by
-from tests.unit.tasks.sweep_builders import DELAYS_NS, READINGS, RECORDED, SWEPT
+from tests.unit.tasks.sweep_builders import DELAYS_NS, READINGS, SWEPT, recorded_sweep
 
 NEEDS = dict.fromkeys(find_task("count").needs, "y")
 ABLE = replace(kernel("6.1", SECURITY_TUNABLE="y", **NEEDS), release="unknown")
@@ -60,7 +60,7 @@ def said(cell: Cell) -> bytes:
     if cell.task.name == "count":
         return said_by(cell, FACTS, COUNTED)
     uid = "1000" if cell.user == "user" else "0"
-    return restated(RECORDED.read_bytes(), ("worker.uid 0", f"worker.uid {uid}"))
+    return restated(recorded_sweep(), ("worker.uid 0", f"worker.uid {uid}"))
 
 
 def made(path: Path, *words: Mapping[str, Any], on: Kernel = ABLE) -> RunData:

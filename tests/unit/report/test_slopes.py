@@ -25,8 +25,8 @@ from tests.unit.tasks.sweep_builders import (
     LOOKED_UP,
     LOOKUPS,
     READINGS,
-    RECORDED,
     SWEPT,
+    recorded_sweep,
 )
 
 PEOPLE = [name for name in TEXT_FORMATS if name != "csv"]
@@ -40,7 +40,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> RunData:
     sweep = {"setups": ["tunable"], "task": "sweep", "delays_ns": list(DELAYS_NS), **READINGS}
     looked = {"setups": ["selinux"], "task": "lookups"}
     plan = merge_plans([plan_of([on], SWEPT, sweep), plan_of([on], LOOKED_UP, looked)])
-    said = {"sweep": RECORDED.read_bytes(), "lookups": LOOKUPS.read_bytes()}
+    said = {"sweep": recorded_sweep(), "lookups": LOOKUPS.read_bytes()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LSMETER_DATA", str(path / "data"))
         return run_of(plan, path / "run", lambda cell: said[cell.task.name])

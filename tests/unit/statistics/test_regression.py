@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.api import OLS
 
-from lsmeter.statistics.regression import Coefficient, regress, whole
+from lsmeter.statistics.regression import Coefficient, regress, regress_halves, whole
 
 DELAYS_NS = tuple(range(0, 110001, 10000))
 
@@ -40,6 +40,28 @@ def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
         assert slope.ci_high is not None
         held += slope.ci_low <= 3 <= slope.ci_high
     assert 0.915 < held / 400 < 0.985
+
+
+@pytest.mark.parametrize("at", range(1, len(DELAYS_NS)))
+@pytest.mark.parametrize("added", [20_000, -20_000])
+def test_a_cost_from_some_delay_on_does_not_exclude_the_truth(at: int, added: int) -> None:
+    result = [ns + added * (place >= at) for place, ns in enumerate(line(12, 100_000))]
+    slope = regress_halves(result[::-1], DELAYS_NS[::-1]).slope
+    assert slope.ci_low is not None
+    assert slope.ci_high is not None
+    assert slope.ci_low <= 12 + 1e-9
+    assert slope.ci_high >= 12 - 1e-9
+    assert slope.value == pytest.approx(regress(result, DELAYS_NS).slope.value)
+
+
+def test_a_line_of_few_delays_has_halves_too() -> None:
+    assert regress_halves([1.0, 2.0], [0, 1]).slope.ci_low is None
+    bent = regress_halves([0.0, 0.0, 1.0], [0, 1, 2]).slope
+    assert (bent.ci_low or 1) < 0
+    assert (bent.ci_high or 0) > 1
+    # Three boots at each of two delays: neither half has a slope of its own.
+    same = [0.0, 0.1, 0.0, 5.0, 5.1, 5.0], [0, 0, 0, 5, 5, 5]
+    assert regress_halves(*same) == regress(*same)
 
 
 def test_the_standard_error_is_that_of_the_textbook() -> None:

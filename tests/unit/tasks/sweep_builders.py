@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, BootStatus, Kernel, Place, Samples
 from lsmeter.guest.boot_image import make_request
 from lsmeter.guest.session import Session, parse_session
-from lsmeter.measure.experiment.plan import Plan, boot_order
+from lsmeter.measure.experiment.plan import Plan, boot_order, delay_order
+from tests.unit.guest.lines import bodies, lines
 from tests.unit.model_builders import benchmark, kernel
 from tests.unit.run_builders import plan_of
 
@@ -19,11 +23,12 @@ NS_PER_INSN = 16
 WAIT_NS = 768  # beside the delay
 PLACE = Place("6.1", "tunable", "file", "tmpfs", "root")
 
-# What a guest with the tunable module in Linux 6.1 sent: 11 samples at each of 12 delays.
-RECORDED = Path(__file__).parents[2] / "data" / "slopes" / "tunable-6.1.log"
+# What a guest with the tunable module in Linux 6.1 sent: 11 samples at each of 12 delays, which a
+# boot had in ascending order when it was recorded.
+_SWEEP = Path(__file__).parents[2] / "data" / "slopes" / "tunable-6.1.log"
 
 # What a guest of Debian's 6.1 sent that counted the look-ups of SELinux without a policy.
-LOOKUPS = RECORDED.with_name("selinux-lookups-6.1.log")
+LOOKUPS = _SWEEP.with_name("selinux-lookups-6.1.log")
 
 
 def asked_as(*said: Benchmark) -> tuple[Benchmark, ...]:
@@ -90,9 +95,27 @@ def exact(item: Benchmark, calls: int, insns: int) -> list[Samples]:
     return found
 
 
+@cache
+def recorded_sweep() -> bytes:
+    """Return what the guest sent, with its delays in the order of a boot with seed 1."""
+    said = "\n".join(bodies(_SWEEP.read_bytes())[:-1])
+    first, *parts = said.split("\nfact policy.")
+    header, blocks = f"{first}\nfact policy.{parts[0]}", parts[1:]
+    order = [blocks[DELAYS_NS.index(ns)] for ns in delay_order(DELAYS_NS, 1)]
+    number = itertools.count()
+
+    def renumbered(found: re.Match[str]) -> str:
+        at = next(number)
+        return f"begin {at}{found[1]} {at}{found[2]} {at}"
+
+    text = "\n".join(f"fact policy.{block}" for block in order)
+    text = re.sub(r"(?m)^begin \d+(.*\nsamples) \d+(.*\nend) \d+", renumbered, text)
+    return lines(*header.split("\n"), *text.split("\n"), f"bye {next(number)}")
+
+
 def recorded_boot() -> Boot:
     (planned,) = sweep_plan().boots
-    return boot_of(parse_session(RECORDED.read_bytes(), make_request(planned.cell, 1)))
+    return boot_of(parse_session(recorded_sweep(), make_request(planned.cell, 1)))
 
 
 def lookups_boot() -> Boot:

@@ -375,7 +375,7 @@ def _boots(experiment: Experiment, cells: Sequence[Cell]) -> tuple[PlannedBoot, 
     Each boot of a cell has another seed, so that a count that repeats does so although timer
     ticks and random numbers fall elsewhere. Cells that share their hash are booted once.
     """
-    draw = random.Random(experiment.seed)  # noqa: S311  (an order, not a secret)
+    draw = _draw(experiment.seed)
     distinct = list({cell.hash: cell for cell in cells}.values())
     boots: list[PlannedBoot] = []
     blocks = experiment.blocks_max if experiment.until_conclusive else experiment.boots
@@ -410,5 +410,25 @@ def boot_order(benchmarks: Sequence[str], seed: int) -> tuple[str, ...]:
     count that depends on it is then seen to differ between boots.
     """
     order = list(benchmarks)
-    random.Random(seed).shuffle(order)  # noqa: S311  (an order, not a secret)
+    _draw(seed).shuffle(order)
     return tuple(order)
+
+
+def delay_order(delays_ns: Sequence[int], seed: int) -> tuple[int, ...]:
+    """Return the delays of a sweep in the order of the boot with this seed: always the same one.
+
+    What an operation costs may grow from reading to reading (ext4 looks at each inode that was
+    deleted of late), which ascending delays would take for their effect. Of 64 orders it is the
+    one that has least to do with a straight growth.
+    """
+    draw, middle = _draw(seed), sum(delays_ns) / max(1, len(delays_ns))
+
+    def with_growth(order: Iterable[int]) -> float:
+        return abs(sum(at * (delay_ns - middle) for at, delay_ns in enumerate(order)))
+
+    orders = (draw.sample(delays_ns, len(delays_ns)) for _ in range(64))
+    return tuple(min(orders, key=with_growth))
+
+
+def _draw(seed: int) -> random.Random:
+    return random.Random(seed)  # noqa: S311  (an order, not a secret)

@@ -25,7 +25,8 @@ UNIT = "ns of the operation per ns of policy latency, exact instrument"
 _LEGEND = (
     "calls: of hooks that consult the policy (inode_permission, file_permission) in one "
     f"operation; ?: no whole number. study: the slope on Linux 5.3 in ASIA CCS'21; {MISSING}: "
-    f"none. slope: {UNIT}; error: its standard error; 95 %: half its confidence interval. "
+    f"none. slope: {UNIT}; error: its standard error; 95 %: its interval, which "
+    "holds the slopes of the shorter and of the longer delays as well. "
     "residual: the largest, ns. intercept: ns of the operation at no policy latency."
 )
 _PATH_LEGEND = "part: one more component of the path. ns: at no policy latency."
@@ -143,7 +144,7 @@ def _range(depths: tuple[int, ...]) -> str:
 def _half_interval(fit: Regression) -> Value:
     if fit.slope.ci_low is None or fit.slope.ci_high is None:
         return None
-    half = (fit.slope.ci_high - fit.slope.ci_low) / 2
+    half = max(fit.slope.ci_high - fit.slope.value, fit.slope.value - fit.slope.ci_low)
     return Shown(half, f"±{_small(half).text}")
 
 

@@ -22,7 +22,7 @@ from lsmeter.measure.tasks.count import Count, count_of
 from lsmeter.measure.tasks.lookups import lookups
 from lsmeter.measure.tasks.sweep import Sweep, sweeps
 from lsmeter.questions.cells.cells import read_boots
-from lsmeter.statistics.regression import Regression, Whole, regress, whole
+from lsmeter.statistics.regression import Regression, Whole, regress, regress_halves, whole
 
 # A line through fewer depths would fit whatever they are.
 _LEAST_DEPTHS = 3
@@ -116,7 +116,7 @@ def published_slope(slope: Slope) -> float | None:
 def fit_slope(sweep: Sweep, place: Place) -> Slope:
     """Fit the latency of an operation on the policy latency."""
     latencies_ns = [point.latency_ns for point in sweep.points]
-    fit = regress(latencies_ns, [point.policy_ns for point in sweep.points])
+    fit = regress_halves(latencies_ns, [point.policy_ns for point in sweep.points])
     return Slope(**vars(sweep), place=place, regression=fit, hook_calls=whole(fit.slope))
 
 
