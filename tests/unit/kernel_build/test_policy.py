@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lsmeter.sources.kernels.build.builder import MDP_POLICY, make_policy, with_secret
+from lsmeter.sources.kernels.build.builder import MDP_POLICY, adapt_policy, make_policy
 from lsmeter.sources.kernels.build.make import Slot
 
 WITH_SELINUX = {"SECURITY_SELINUX": "y"}
@@ -41,16 +41,23 @@ def test_a_kernel_without_selinux_needs_none(slot: Slot) -> None:
 
 
 def test_the_added_type_comes_before_users() -> None:
-    text = with_secret(CONF)
+    text = adapt_policy(CONF)
     assert text.index("type lsmeter_secret_t;") < text.index("user user_u")
     assert "open" not in text
     assert text.startswith("type base_t;")
 
 
+def test_all_kernels_have_the_same_capabilities() -> None:
+    known = "policycap open_perms;\npolicycap ioctl_skip_cloexec;\n"
+    later = "policycap memfd_class;\npolicycap open_perms_too;\n"
+    assert adapt_policy(known + later + CONF) == adapt_policy(known + CONF)
+    assert adapt_policy(later + known + CONF).startswith(known)
+
+
 @pytest.mark.parametrize("text", ["", "type base_t;\n", "user user_u roles { base_r };\n"])
 def test_what_is_no_policy_of_mdp_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="base_t"):
-        with_secret(text)
+        adapt_policy(text)
 
 
 def test_a_kernel_without_the_program_says_so(slot: Slot) -> None:

@@ -41,6 +41,13 @@ COMPILER = "checkpolicy"
 _SELINUX = "SECURITY_SELINUX"
 # Of the policy: every kernel since 4.13 reads it, and mdp says nothing that a later one adds.
 _VERSION = 31
+# Of what a policy may turn on, those that Linux 5.18 has: checkpolicy of Debian 12 knows no later
+# one, and kernels are compared under one policy.
+_CAPABILITIES = (
+    *("network_peer_controls", "open_perms", "extended_socket_class", "always_check_network"),
+    *("cgroup_seclabel", "nnp_nosuid_transition", "genfs_seclabel_symlinks", "ioctl_skip_cloexec"),
+)
+_LATER = re.compile(rf"^policycap (?!(?:{'|'.join(_CAPABILITIES)});).*\n", re.MULTILINE)
 _BEFORE = re.compile(r"^user ", re.MULTILINE)
 _ADDED = """\
 type lsmeter_secret_t;
@@ -252,7 +259,7 @@ def _minimal_policy(slot: Slot) -> Path:
         raise BuildError(f"{COMPILER} is not installed (Debian: apt install {COMPILER})")
     process.output([str(program), "-m", str(source), str(contexts)])
     try:
-        source.write_text(with_secret(source.read_text(encoding="ascii")), encoding="ascii")
+        source.write_text(adapt_policy(source.read_text(encoding="ascii")), encoding="ascii")
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise BuildError(f"scripts/selinux/mdp wrote what is no policy: {error}") from error
     policy = slot.home / MDP_POLICY
@@ -261,8 +268,12 @@ def _minimal_policy(slot: Slot) -> Path:
     return policy
 
 
-def with_secret(text: str) -> str:
-    """Return mdp's policy with one more type, whose files nothing may open; pure."""
+def adapt_policy(text: str) -> str:
+    """Return mdp's policy with one more type, whose files nothing may open; pure.
+
+    Policy capabilities of later kernels are left out.
+    """
+    text = _LATER.sub("", text)
     at = _BEFORE.search(text)
     if at is None or "type base_t;" not in text:
         raise ValueError("it has no type base_t or no user")
