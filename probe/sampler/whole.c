@@ -18,6 +18,16 @@ static uint64_t cycle_insns(const struct whole_round *round, const struct reques
 	return ((round->bulk - round->loop) >> request->icount_shift) / round->ops + 1;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
 static int by_value(const void *a, const void *b)
 {
 	int64_t one = *(const int64_t *)a, two = *(const int64_t *)b;
@@ -36,20 +46,30 @@ static int64_t middle(int64_t *values, unsigned int count)
  * struct left - what windows leave to the ticks after them, in instructions
  * @ticks: what each tick takes after a whole window
  * @more: by how much that is more than after a short one
+ * @least: what the longest tick after a window takes, of the window of which it takes least
  */
 struct left {
 	int64_t ticks[1 + WHOLE_TICKS];
 	int64_t more[1 + WHOLE_TICKS];
+	int64_t least;
 };
 
-/* The last tick that takes longer than a plain one; 0: none does. */
-static unsigned int last_tick(const struct left *left, unsigned int count)
+/* More than a plain tick takes. */
+static int64_t long_tick(const struct left *left, unsigned int count)
 {
 	int64_t plain = INT64_MAX;
 
 	for (unsigned int k = 1; k <= count; k++)
-		plain = left->ticks[k] < plain ? left->ticks[k] : plain;
-	while (count && left->ticks[count] <= plain + plain / 4)
+		plain = smaller(plain, left->ticks[k]);
+	return plain + plain / 4 + 1;
+}
+
+/* The last tick that takes longer than a plain one; 0: none does. */
+static unsigned int last_tick(const struct left *left, unsigned int count)
+{
+	int64_t longer = long_tick(left, count);
+
+	while (count && left->ticks[count] < longer)
 		count--;
 	return count;
 }
@@ -65,8 +85,10 @@ static bool try_windows(struct bench *bench, struct bench *table, const struct r
 	int64_t taken[1 + WHOLE_TICKS][WARM_UPS], more[1 + WHOLE_TICKS][WARM_UPS];
 	int64_t sorted[WARM_UPS];
 
+	left->least = INT64_MAX;
 	for (unsigned int i = 0; i < WARM_UPS; i++) {
 		struct whole_round full = {.ops = whole->ops}, part = {.ops = whole->ops / SHORT};
+		int64_t longest[2] = {0, 0};
 
 		if (!window_take(bench, table, request, whole, &full) ||
 		    !window_take(bench, table, request, whole, &part))
@@ -75,7 +97,10 @@ static bool try_windows(struct bench *bench, struct bench *table, const struct r
 			taken[k][i] = (int64_t)(full.taken[k] >> request->icount_shift);
 			more[k][i] =
 				taken[k][i] - (int64_t)(part.taken[k] >> request->icount_shift);
+			longest[0] = larger(longest[0], taken[k][i]);
+			longest[1] = larger(longest[1], taken[k][i] - more[k][i]);
 		}
+		left->least = smaller(left->least, smaller(longest[0], longest[1]));
 		if (i != FEW - 1 && i != WARM_UPS - 1)
 			continue;
 		for (unsigned int k = 1; k <= whole->ticks; k++) {
@@ -90,9 +115,30 @@ static bool try_windows(struct bench *bench, struct bench *table, const struct r
 	return true;
 }
 
+/* See windows through the last long tick and one more. */
+static void set_ticks(struct whole *whole, const struct left *left)
+{
+	whole->ticks = last_tick(left, whole->ticks) + MORE_TICKS;
+	if (whole->ticks > WHOLE_TICKS)
+		whole->ticks = WHOLE_TICKS;
+}
+
+/* Have windows of the most cycles that fit between two ticks. */
+static void enlarge(struct whole *whole, uint64_t most)
+{
+	whole->ops = MOST_OPS;
+	while (whole->ops > SEEN_OPS && whole->ops > most)
+		whole->ops /= 2;
+	if (whole->ops < SEEN_OPS)
+		whole->ops = SEEN_OPS;
+}
+
 /*
  * How many ticks a window is seen through: up to the last that takes longer. Where little is left
- * of a cycle, windows have more of them, up to `most`. False: it failed.
+ * of a cycle, windows have more of them, up to `most`. Where some windows leave nothing (Linux 7.2
+ * frees 26 timerfds at once, and has a grace period for it that is none of a cycle), they have as
+ * many as fit, as where none leaves anything: what ticks differ by is shared by more cycles. False:
+ * it failed.
  */
 static bool choose_ticks(struct bench *bench, struct bench *table, const struct request *request,
 			 struct whole *whole, uint64_t most)
@@ -109,9 +155,14 @@ static bool choose_ticks(struct bench *bench, struct bench *table, const struct 
 		if (!try_windows(bench, table, request, whole, &left))
 			return false;
 	}
-	whole->ticks = last_tick(&left, whole->ticks) + MORE_TICKS;
-	if (whole->ticks > WHOLE_TICKS)
-		whole->ticks = WHOLE_TICKS;
+	if (whole->ops == SEEN_OPS && left.least < long_tick(&left, whole->ticks)) {
+		enlarge(whole, most);
+		if (!try_windows(bench, table, request, whole, &left))
+			return false;
+		set_ticks(whole, &left);
+		return true;
+	}
+	set_ticks(whole, &left);
 	if (whole->ops < SEEN_OPS || whole->ticks == MORE_TICKS)
 		return true;
 	/* RCU runs all that it can at one of them. */
@@ -142,18 +193,7 @@ static bool choose_window(struct bench *bench, struct bench *table, const struct
 	whole->ops = SEEN_OPS;
 	while (whole->ops > LEAST_OPS && whole->ops * cycle > most)
 		whole->ops = whole->ops == SEEN_OPS ? SEEN_OPS / 2 : whole->ops - LEAST_OPS;
-	if (!choose_ticks(bench, table, request, whole, most / cycle))
-		return false;
-	/* Where nothing is left, the more the better: what ticks differ by is shared by more
-	 * cycles. */
-	if (whole->ops == SEEN_OPS && whole->ticks == MORE_TICKS) {
-		whole->ops = MOST_OPS;
-		while (whole->ops > SEEN_OPS && whole->ops * cycle > most)
-			whole->ops /= 2;
-		if (whole->ops < SEEN_OPS)
-			whole->ops = SEEN_OPS;
-	}
-	return true;
+	return choose_ticks(bench, table, request, whole, most / cycle);
 }
 
 /* Whether the standard error of the mean over whole windows is small enough. */
