@@ -18,6 +18,8 @@ from lsmeter.questions.reproduce.parts import Part, Where
 from lsmeter.questions.reproduce.quantities import MissingError, above, mean
 from lsmeter.questions.workload.figures import KERNEL, Measured
 from tests.unit.attribution.recorded import write_run
+from tests.unit.run_builders import run_of
+from tests.unit.tasks.sweep_builders import recorded_sweep, sweep_plan
 
 _STATIC = Benchmark("web", "static", (("concurrency", 1),), Metric("count"), "", "")
 RUN = Path(__file__).parents[3] / "examples" / "main.lsmeter"
@@ -128,3 +130,16 @@ def test_what_hooks_add_to_a_call_is_of_its_own_suite(tmp_path: Path) -> None:
     assert facts.in_hooks("smack", "capability", "file/stat depth=2", "no_hook").value == 0
     with pytest.raises(MissingError, match="ipc/stat depth=2: smack was not attributed"):
         facts.in_hooks("smack", "capability", "ipc/stat depth=2")
+
+
+def test_a_slope_says_how_straight_its_line_is(tmp_path: Path) -> None:
+    part = Part("slopes", run_of(sweep_plan(), tmp_path / "run", lambda _: recorded_sweep()))
+    (where,) = part.places()
+    facts = Facts({"slopes": part}, where, "slopes")
+    assert facts.slope("file/open depth=8").value == pytest.approx(9, abs=0.001)
+    assert 0.9999 < facts.r2("file/open depth=8").value <= 1
+    assert facts.r2("file/open depth=8").of[0].tested.setup == "tunable"
+    with pytest.raises(MissingError, match="getppid: its latency is the same at all delays"):
+        facts.r2("file/getppid")
+    with pytest.raises(MissingError, match="file/chmod depth=1: no slope on"):
+        facts.r2("file/chmod depth=1")

@@ -28,7 +28,7 @@ from lsmeter.questions.reproduce.quantities import PERCENT, MissingError, Quanti
 from lsmeter.questions.workload.figures import KERNEL, USER, Measured
 from lsmeter.statistics.blocks import deviation, student
 from lsmeter.statistics.means import compare_ratios, pooled_ratios, ratios
-from lsmeter.statistics.regression import Coefficient
+from lsmeter.statistics.regression import Coefficient, Regression
 
 ALL = "all"  # kernel and user instructions
 INSNS = "insns"
@@ -58,8 +58,9 @@ class Facts:
     def functions(self) -> dict[str, Callable[..., Any]]:
         """The functions by name; what they read elsewhere is named with its place."""
         names = (
-            *("ov", "added", "cost", "rows", "hook_calls", "lookups", "slope", "per_component"),
-            *("work", "work_cost", "index", "in_hooks", "printed", "failed", "scatter", "gain"),
+            *("ov", "added", "cost", "rows", "hook_calls", "lookups", "slope", "r2"),
+            *("per_component", "work", "work_cost", "index", "in_hooks", "printed", "failed"),
+            *("scatter", "gain"),
         )
         found = {name: self._placed(getattr(self, name)) for name in names}
         return {**found, "source": self.source}  # which names its kernel itself
@@ -249,12 +250,22 @@ class Facts:
 
     def slope(self, benchmark: str, **at: str) -> Quantity:
         """Return how often an operation calls hooks that consult the policy."""
+        fit, source = self._line(benchmark, at)
+        return _quantity(_bounds(fit.slope), "", source, "slope")
+
+    def r2(self, benchmark: str, **at: str) -> Quantity:
+        """Return how much of an operation's latency that line explains; 1: all of it."""
+        fit, source = self._line(benchmark, at)
+        if fit.r2 is None:
+            raise MissingError(f"{benchmark}: its latency is the same at all delays")
+        return _quantity([fit.r2] * 3, "", source, "r²")
+
+    def _line(self, benchmark: str, at: Mapping[str, str]) -> tuple[Regression, Source]:
         for part in self._parts_of(at):
             for item in part.slopes.slopes:
                 where, _, name = _row(part, item.place, item.benchmark)
                 if (where, name) == (self._at(at), benchmark):
-                    source = Source(part.name, benchmark, item.place)
-                    return _quantity(_bounds(item.regression.slope), "", source, "slope")
+                    return item.regression, Source(part.name, benchmark, item.place)
         raise MissingError(f"{benchmark}: no slope on {self._at(at)}")
 
     def per_component(self, operation: str, **at: str) -> Quantity:
