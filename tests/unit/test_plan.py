@@ -12,6 +12,7 @@ from lsmeter.catalogue.workloads import load_workload, workload_names
 from lsmeter.core.errors import UsageError
 from lsmeter.core.model import Conditions, Image, Sampling
 from lsmeter.core.model.arch import X86_64
+from lsmeter.guest.filesystem import size_mib
 from lsmeter.guest.probe import catalogue, find_probe
 from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import Plan, make_plan, modules_for, setups_of
@@ -280,6 +281,8 @@ def test_a_large_tree_on_a_disk_is_measured_if_it_is_named() -> None:
         found = build_experiment(data | {"benchmarks": [*patterns]}, where="test")
         made = make_plan(found, [disk], offered, {}, ["tmpfs", "ext4"])
         cells = {cell.filesystem: cell.benchmarks for cell in made.cells}
+        disks = {size_mib(cell) for cell in made.cells if cell.filesystem == "ext4"}
+        assert disks == {320 if large.id in cells["ext4"] else 64}
         return cells, [problem.title for problem in made.skipped]
 
     both = ("mkdir depth=1", "mkdir dirs=9437")

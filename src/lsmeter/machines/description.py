@@ -13,10 +13,13 @@ from dataclasses import dataclass, replace
 from lsmeter.core.errors import InfrastructureError
 from lsmeter.core.model import BootProtocol, Cell, Conditions, Kernel, Setup
 from lsmeter.core.model.arch import ARCHES, X86_64, Arch
+from lsmeter.core.model.filesystems import DISK_OPTIONS, RAM_DISK
+from lsmeter.guest.filesystem import size_mib
 from lsmeter.machines.devicetree import with_persistent_memory
 from lsmeter.measure.tasks import serve
 
 _REST_MIB = 16  # behind an image in memory
+_BUILT_IN_MIB = 64  # a RAM disk whose driver is in the kernel, as our fragments build it
 
 
 @dataclass(frozen=True)
@@ -265,6 +268,9 @@ def guest_of(cell: Cell, seed: int = 0) -> Description:
     """Describe a guest of `cell`; the path of its link is a placeholder."""
     guest = counted_guest(cell.kernel, cell.setup, cell.conditions, seed)
     guest = replace(guest, cpus=cell.copies)
+    disk_mib = size_mib(cell)
+    if disk_mib > _BUILT_IN_MIB and cell.kernel.config.get(DISK_OPTIONS[RAM_DISK]) == "y":
+        guest = replace(guest, cmdline=f"{guest.cmdline} {RAM_DISK}.rd_size={disk_mib << 10}")
     if cell.image is None:
         return guest
     if cell.task.workload is None and cell.task.command is None:

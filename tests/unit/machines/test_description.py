@@ -149,6 +149,20 @@ def test_a_kernel_that_watches_its_memory_is_told_not_to(
     assert (cell.hash != replace(PVH, kernel=replace(cell.kernel, config={"HZ": "1"})).hash) is off
 
 
+@pytest.mark.parametrize("driver", ["y", "m"])
+@pytest.mark.parametrize(
+    ("filesystem", "populous", "mib"),
+    [("tmpfs", False, 0), ("ext4", False, 0), ("ext4", True, 320), ("xfs", False, 320)],
+)
+def test_a_driver_in_the_kernel_is_told_how_large_a_large_disk_is(
+    driver: str, filesystem: str, mib: int, *, populous: bool
+) -> None:
+    kernel = replace(PVH.kernel, config={"BLK_DEV_RAM": driver})
+    cell = replace(PVH, kernel=kernel, filesystem=filesystem, populous=populous)
+    said = [word for word in guest_of(cell).cmdline.split() if word.startswith("brd.")]
+    assert said == ([f"brd.rd_size={mib << 10}"] if mib and driver == "y" else [])
+
+
 def test_a_kernel_that_runs_already_is_told_nothing() -> None:
     config = {"DAMON_STAT_ENABLED_DEFAULT": "y"}
     kernel = replace(PVH.kernel, config=config, boot_protocol=BootProtocol.RUNNING)

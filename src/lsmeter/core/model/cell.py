@@ -232,6 +232,7 @@ class Cell:
     task: Task = READINGS
     image: Image | None = None
     copies: int = 1  # of each benchmark at once
+    populous: bool = False  # one of its benchmarks makes thousands of directories, on a disk
 
     @property
     def place(self) -> Place:
@@ -284,6 +285,7 @@ class Cell:
             ("arch", self.kernel.arch, X86_64.name),
             ("parameters", self.kernel.parameters, ()),
             ("copies", self.copies, 1),
+            ("populous", self.populous, False),
         )
         # What is usual has the hash that it had before there was anything else.
         parts |= {name: value for name, value, usual in seldom if value != usual}

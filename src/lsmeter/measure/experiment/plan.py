@@ -326,6 +326,10 @@ def _cells(
     identity: tuple[tuple[str, str], ...],
     image: Image | None,
 ) -> Iterable[Cell]:
+    def chosen(suite: str, filesystem: str) -> list[Benchmark]:
+        mine = (item for item in benchmarks if item.suite == suite)
+        return [item for item in mine if not is_left_out(item, experiment.benchmarks, filesystem)]
+
     return (
         Cell(
             kernel=kernel,
@@ -336,11 +340,7 @@ def _cells(
             instrument=experiment.instrument,
             conditions=_conditions(experiment, kernel),
             sampling=experiment.sampling_model(),
-            benchmarks=tuple(
-                item.id
-                for item in benchmarks
-                if item.suite == suite and not is_left_out(item, experiment.benchmarks, filesystem)
-            ),
+            benchmarks=tuple(item.id for item in mine),
             identity=tuple(
                 fact
                 for fact in identity
@@ -349,10 +349,12 @@ def _cells(
             task=experiment.task_model(setup.name),
             image=image,
             copies=copies,
+            populous=filesystem != "tmpfs" and any(item.populous for item in mine),
         )
         for copies in experiment.counted_copies
         for suite in experiment.suites
         for filesystem in filesystems
+        for mine in [chosen(suite, filesystem)]
         for user in experiment.users
     )
 
