@@ -143,20 +143,16 @@ static int write_back(const struct request *request)
 	return error;
 }
 
-static int make_cycles(struct bench *table, unsigned int count)
-{
-	if (has_functions(table))
-		return go_by_functions(table, count);
-	run_rounds(table, count, call_make);
-	return 0;
-}
-
 /* The cycles of a window, begun just after a tick; 0 or -errno. */
 static int run_cycles(struct bench *table, struct whole_round *round)
 {
 	uint64_t before = counter_now();
-	int error = make_cycles(table, round->ops);
+	int error = 0;
 
+	if (has_functions(table))
+		error = go_by_functions(table, round->ops);
+	else
+		run_rounds(table, round->ops, call_make);
 	round->bulk = counter_now() - before;
 	round->ticks = spin_ticks_over();
 	return error;
@@ -185,35 +181,6 @@ static int settle(const struct request *request, struct whole_round *round, unsi
 static unsigned int ticks_between(const struct whole *whole)
 {
 	return whole->rounds > SETTLED ? whole->ticks : whole->rounds % SKIPS;
-}
-
-/*
- * Make cycles that no window has, and see them through. What is done once in so many cycles (a slab
- * is freed) would else fall into windows of the same length each time, as two of them always have
- * 30 cycles: into the short ones in one boot, into the others in another. False: it failed.
- */
-static bool shift_phase(struct bench *bench, struct bench *table, const struct request *request,
-			struct whole *whole)
-{
-	static const unsigned char cycles[SETTLED] = {3, 7, 1, 5, 2, 8, 4, 6,
-						      1, 3, 7, 2, 5, 8, 6, 4};
-	unsigned int count = whole->chosen && whole->rounds < SETTLED
-				     ? cycles[whole->rounds] * whole->ops / SEEN_OPS
-				     : 0;
-	uint64_t taken;
-	int error;
-
-	if (!count)
-		return true;
-	error = arm_all(bench, table, count);
-	if (!error)
-		error = make_cycles(table, count);
-	if (!error)
-		error = write_back(request);
-	if (error)
-		abandon(whole, "going on", error);
-	spin_over(request->icount_shift, whole->ticks, &taken);
-	return !error && all_right(table, count, whole);
 }
 
 /* Make the cycles of a round and see them through; 0 or -errno, with what failed in `doing`. */
@@ -256,14 +223,11 @@ static int run_round(struct bench *bench, struct bench *table, const struct requ
 bool window_take(struct bench *bench, struct bench *table, const struct request *request,
 		 struct whole *whole, struct whole_round *round)
 {
-	unsigned int ops = round->ops, serial, tries = 0;
+	unsigned int ops = round->ops, serial = bench->serial, tries = 0;
 	bool brief = round->brief;
 	const char *doing;
 	int error;
 
-	if (!shift_phase(bench, table, request, whole))
-		return false;
-	serial = bench->serial;
 	do {
 		/* Cycles that a tick came before were not made: files stand where they stood. */
 		if (round->bulk)
