@@ -115,7 +115,7 @@ class LiveTasks(_Live):
 class LiveRun(_Live):
     """Shows a run: boots done of all, both times, and what each guest is at (an Observer).
 
-    took has how long each boot that was made took and started; failed says that a boot or a
+    took has the seconds of each boot that was made, and of its start; failed says that a boot or a
     benchmark gave no number. What this kernel, setup or machine cannot do is skipped, which is no
     failure unless the benchmark was named.
     """

@@ -6,8 +6,9 @@ Pure, but for the size of an image.
 
 from __future__ import annotations
 
+import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lsmeter.core.errors import InfrastructureError
@@ -19,7 +20,6 @@ from lsmeter.machines.devicetree import with_persistent_memory
 from lsmeter.measure.tasks import serve
 
 _REST_MIB = 16  # behind an image in memory
-_BUILT_IN_MIB = 64  # a RAM disk whose driver is in the kernel, as our fragments build it
 
 
 @dataclass(frozen=True)
@@ -264,13 +264,19 @@ def in_real_time(guest: Description, accelerator: str, cpu: str) -> Description:
     return replace(found, icount_shift=None, waits=False)
 
 
+def _own_kib(config: Mapping[str, str]) -> int:
+    """Return the size of the RAM disk of a kernel that has its driver built in."""
+    said = config.get(f"{DISK_OPTIONS[RAM_DISK]}_SIZE", "")
+    return int(said) if re.fullmatch("[0-9]{1,9}", said) else 0
+
+
 def guest_of(cell: Cell, seed: int = 0) -> Description:
     """Describe a guest of `cell`; the path of its link is a placeholder."""
     guest = counted_guest(cell.kernel, cell.setup, cell.conditions, seed)
     guest = replace(guest, cpus=cell.copies)
-    disk_mib = size_mib(cell)
-    if disk_mib > _BUILT_IN_MIB and cell.kernel.config.get(DISK_OPTIONS[RAM_DISK]) == "y":
-        guest = replace(guest, cmdline=f"{guest.cmdline} {RAM_DISK}.rd_size={disk_mib << 10}")
+    size_kib, config = size_mib(cell) << 10, cell.kernel.config
+    if config.get(DISK_OPTIONS[RAM_DISK]) == "y" and size_kib > _own_kib(config):
+        guest = replace(guest, cmdline=f"{guest.cmdline} {RAM_DISK}.rd_size={size_kib}")
     if cell.image is None:
         return guest
     if cell.task.workload is None and cell.task.command is None:

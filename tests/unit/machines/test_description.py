@@ -151,13 +151,22 @@ def test_a_kernel_that_watches_its_memory_is_told_not_to(
 
 @pytest.mark.parametrize("driver", ["y", "m"])
 @pytest.mark.parametrize(
-    ("filesystem", "populous", "mib"),
-    [("tmpfs", False, 0), ("ext4", False, 0), ("ext4", True, 320), ("xfs", False, 320)],
+    ("filesystem", "populous", "own_kib", "mib"),
+    [
+        ("tmpfs", False, "4096", 0),
+        ("ext4", False, "65536", 0),
+        ("ext4", False, "4096", 64),
+        ("ext4", False, "", 64),
+        ("ext4", True, "65536", 320),
+        ("xfs", False, "65536", 320),
+        ("xfs", False, "0x50000", 320),
+    ],
 )
-def test_a_driver_in_the_kernel_is_told_how_large_a_large_disk_is(
-    driver: str, filesystem: str, mib: int, *, populous: bool
+def test_a_driver_in_the_kernel_is_told_how_large_a_larger_disk_is(
+    driver: str, filesystem: str, own_kib: str, mib: int, *, populous: bool
 ) -> None:
-    kernel = replace(PVH.kernel, config={"BLK_DEV_RAM": driver})
+    config = {"BLK_DEV_RAM": driver, "BLK_DEV_RAM_SIZE": own_kib}
+    kernel = replace(PVH.kernel, config=config)
     cell = replace(PVH, kernel=kernel, filesystem=filesystem, populous=populous)
     said = [word for word in guest_of(cell).cmdline.split() if word.startswith("brd.")]
     assert said == ([f"brd.rd_size={mib << 10}"] if mib and driver == "y" else [])

@@ -77,9 +77,9 @@ class Pace:
         guest.finished = finished
 
     def ended(self, boot: PlannedBoot, now_s: float) -> float:
-        """Note a boot that is over, made now or taken from the store; return how long it started.
+        """Note a boot that is over, made now or taken from the store; return its start.
 
-        That is the time until the first benchmark was finished; 0 where none was seen.
+        That is the seconds until its first benchmark was finished; 0 where none was seen.
         """
         self._take(boot)
         guest = self._running.pop(boot, None)

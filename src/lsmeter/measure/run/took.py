@@ -42,7 +42,7 @@ def length_s(times: Mapping[str, float], machine: str, boot: PlannedBoot) -> flo
 
 
 def keep(machine: str, took: Iterable[tuple[PlannedBoot, float, float]]) -> None:
-    """Remember how long boots took and started; a full disk costs the guess and no more."""
+    """Remember how long boots and their starts took; a full disk costs the guess and no more."""
     took = list(took)
     starts = [start_s for boot, _, start_s in took if start_s and boot.cell.units >= _TELLING]
     start_s = fmean(starts) if starts else read().get(_start(machine), 0.0)
