@@ -23,8 +23,10 @@
  * twice. Where it leaves nothing, they have up to MOST_OPS. As little of this as can be hangs on
  * what the setup at hand adds: windows of one length are compared best.
  *
- * After SETTLED windows the guest does the same unseen, until there were CYCLES or MOST_INSNS, and
- * LEAST_WINDOWS of the longer kind at least.
+ * Between two pairs is a window that is not seen through, each of another length (windows.c): what
+ * the guest does once in 30 or 60 cycles would else fall into windows of one kind only. After
+ * SETTLED windows all are like that, until there were CYCLES or MOST_INSNS, and LEAST_WINDOWS of
+ * the longest kind at least.
  */
 #define ONE_CALLBACK  380 /* instructions at most, with its share of running it */
 #define TWO_CALLBACKS 595
@@ -32,7 +34,8 @@
 #define SEEN_OPS      24
 #define MOST_OPS      128
 #define LEAST_OPS     4
-#define SETTLED	      16
+#define WHOLE_PAIRS   8
+#define SETTLED	      (3 * WHOLE_PAIRS)
 #define LEAST_WINDOWS 5
 #define CYCLES	      1000
 #define MOST_INSNS    10000000
@@ -52,6 +55,7 @@
 struct whole_round {
 	unsigned int ops;
 	bool brief;
+	bool unseen;
 	uint64_t loop;			 /* what the loop itself takes in user space */
 	uint64_t bulk;			 /* from the first cycle to the last */
 	unsigned int ticks;		 /* that fell into it */

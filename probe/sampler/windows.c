@@ -175,12 +175,15 @@ static int settle(const struct request *request, struct whole_round *round, unsi
 
 /*
  * Ticks that pass unseen before a window: all that the one before left to be done, where that was
- * not seen either; else so many that windows begin at other places of the scheduler's periods
- * (periods.h).
+ * not seen either; before one that is seen so many that windows begin at other places of the
+ * scheduler's periods (periods.h).
  */
 static unsigned int ticks_between(const struct whole *whole)
 {
-	return whole->rounds > SETTLED ? whole->ticks : whole->rounds % SKIPS;
+	const struct whole_round *round = &whole->round[whole->rounds];
+	unsigned int ticks = round->unseen ? 0 : whole->rounds % SKIPS;
+
+	return whole->rounds && round[-1].unseen ? whole->ticks + ticks : ticks;
 }
 
 /* Make the cycles of a round and see them through; 0 or -errno, with what failed in `doing`. */
@@ -208,7 +211,7 @@ static int run_round(struct bench *bench, struct bench *table, const struct requ
 	if (error)
 		return error;
 	*doing = "writing back";
-	if (whole->rounds >= SETTLED)
+	if (round->unseen)
 		return write_back(request);
 	region_announce(whole->region + (round->brief ? REGION_BRIEF_LEFT : REGION_LEFT) -
 			REGION_WHOLE);
@@ -224,7 +227,7 @@ bool window_take(struct bench *bench, struct bench *table, const struct request 
 		 struct whole *whole, struct whole_round *round)
 {
 	unsigned int ops = round->ops, serial = bench->serial, tries = 0;
-	bool brief = round->brief;
+	bool brief = round->brief, unseen = round->unseen;
 	const char *doing;
 	int error;
 
@@ -233,7 +236,7 @@ bool window_take(struct bench *bench, struct bench *table, const struct request 
 		if (round->bulk)
 			serial = bench->serial;
 		bench->serial = serial;
-		*round = (struct whole_round){.ops = ops, .brief = brief};
+		*round = (struct whole_round){.ops = ops, .brief = brief, .unseen = unseen};
 		error = run_round(bench, table, request, whole, round, &doing);
 		if ((!error || error == -EAGAIN) && round->bulk && !all_right(table, ops, whole))
 			return false;

@@ -44,21 +44,32 @@ class WindowReader:
     def _wrong(self, found: Round) -> str:
         """Say why a window is not the next.
 
-        First come pairs that are seen through, of many cycles and of fewer, the same each time;
-        then windows that are not, of one number of cycles.
+        Pairs are seen through, of many cycles and of fewer, the same each time; a window between
+        two of them is not. Then come windows that are not, of one number of cycles.
         """
         place = len(self._rounds)
-        first, last = (*self._rounds[:1], *self._rounds[-1:]) or (found, found)
-        if found.taken and len(found.taken) != len(last.taken):
+        seen = [item for item in self._rounds if item.taken]
+        if found.taken and seen and len(found.taken) != len(seen[-1].taken):
             return f"window {place} with other numbers of ticks"
-        if found.taken and place < 2:
-            right = not place or found.operations < first.operations
-        elif found.taken:
-            right = found.operations == self._rounds[place % 2].operations
-        else:
-            right = found.operations >= first.operations
-            right = right and bool(last.taken or found.operations == last.operations)
+        right = self._follows(found, seen) if found.taken else self._follows_unseen(found, seen)
         return "" if right else f"window {place} with another number of cycles"
+
+    def _follows(self, found: Round, seen: list[Round]) -> bool:
+        """Whether a window that is seen through is the next of the pairs."""
+        if not any(item.taken for item in self._rounds[-2:]):
+            return not self._rounds
+        if len(seen) < 2:
+            return found.operations < seen[0].operations
+        return found.operations == seen[len(seen) % 2].operations
+
+    def _follows_unseen(self, found: Round, seen: list[Round]) -> bool:
+        """Whether a window that is not seen through may come after the others."""
+        if not seen:
+            return not self._rounds or found.operations == self._rounds[0].operations
+        last, most = self._rounds[-1], seen[0].operations
+        if last.taken:
+            return len(seen) % 2 == 0 or found.operations >= most
+        return found.operations == (most if last.operations < most else last.operations)
 
     def end(self, status: BenchmarkStatus, number: int, detail: str) -> None:
         """Note how the whole cost ended, with an errno and what is said of it."""

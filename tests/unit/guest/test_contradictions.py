@@ -105,8 +105,8 @@ def test_what_was_asked_for_is_believed() -> None:
                 ("0 24 816 94072 0 0,2901x4", "0 12 816 94072 0 0,2901x4", 2, "another number"),
                 ("0 24 816 94072 0 0,2901x4", "0 72 816 94072 0 0,2901x4", 2, "another number"),
                 ("0 128 4352 500904 1", "0 64 4352 500904 1", 5, "another number of cycles"),
-                ("0 128 4352 500900 1", "0 12 4352 500900 1", 4, "another number of cycles"),
-                ("500904 1", "500904 1 0,2900x4", 5, "other numbers of ticks"),
+                ("0 128 4352 500900 1", "0 12 4352 500900 1", 5, "another number of cycles"),
+                ("500904 1", "500904 1 0,2900x4", 5, "another number of cycles"),
                 (
                     "0 12 408 47040 0 0,2900x4",
                     "0 12 408 47040 0 0,2900x4\nwindow 0 12 408 47040 0 0,2900x4",
