@@ -171,6 +171,23 @@ def test_what_the_guest_does_of_its_own_is_no_cost(insns: int) -> None:
     assert cost.error == pytest.approx(STATE / 12)
 
 
+def test_what_cycles_leave_now_and_then_counts_whichever_windows_have_it() -> None:
+    """A slab of 60 sockets is freed at once: in as many whole windows as not, or in short ones."""
+    left, errors = [], []
+    for phase in range(60):
+        at, rounds = phase, []
+        for item in quiet(deferred=500).rounds:
+            freed = (at + item.operations) // 60 - at // 60
+            at += item.operations
+            slab = (*item.taken[:2], *(each + 2328 * freed for each in item.taken[2:3]))
+            rounds.append(replace(item, taken=(*slab, *item.taken[3:])))
+        cost = found(replace(quiet(deferred=500), rounds=tuple(rounds)))
+        left.append(cost.deferred - 500)
+        errors.append(cost.deferred_error)
+    assert np.mean(left) == pytest.approx(2328 / 60, rel=0.1)
+    assert max(abs(np.array(left) - 2328 / 60) / np.array(errors)) < 2.5
+
+
 def test_variants_of_a_path_are_no_work_of_the_guests_own() -> None:
     whole = quiet()
     rounds = [
