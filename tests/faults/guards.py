@@ -102,7 +102,7 @@ GUARDS = (
     _off(
         "ticks of windows",
         _WINDOWS,
-        "found.taken and len(found.taken) != len(last.taken)",
+        "found.taken and seen and len(found.taken) != len(seen[-1].taken)",
         _SAYS + "a window with other ticks",
     ),
     Guard(
