@@ -108,7 +108,10 @@ def _measured_by(study: str) -> Mapping[str, frozenset[tuple[str, str]]]:
 
 @pytest.mark.parametrize(("study", "claim"), _rules())
 def test_a_rule_reads_what_its_parts_measure(study: str, claim: str) -> None:
-    names = ("ov", "added", "cost", "gain", "work", "work_cost", "scatter")
+    names = (
+        *("ov", "added", "cost", "gain", "work", "work_cost", "scatter"),
+        *("hook_calls", "lookups", "in_hooks", "failed"),
+    )
     case = _cases(study)[claim]["holds"]
     read: list[tuple[str, str, object]] = []
     listed: set[str] = set()
