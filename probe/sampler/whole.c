@@ -222,20 +222,31 @@ static bool precise(const struct whole *whole, const struct request *request)
 	return variance / count <= enough * enough;
 }
 
+/* Windows of a pair, and the one that comes before the next, where a cycle is short. */
+static unsigned int kinds(const struct whole *whole)
+{
+	return whole->ops < SEEN_OPS ? 2 : 3;
+}
+
+static bool is_settled(const struct whole *whole)
+{
+	return whole->rounds >= WHOLE_PAIRS * kinds(whole);
+}
+
 /* What kind of window comes at this place. */
 static void set_kind(const struct whole *whole, struct whole_round *round)
 {
 	/* Of 8,000 tries these miss least of what comes once in 12 to 130 cycles. */
 	static const unsigned char between[WHOLE_PAIRS] = {11, 1, 9, 22, 19, 18, 15, 20};
-	unsigned int ops = whole->ops;
+	unsigned int kind = whole->rounds % kinds(whole);
 
-	round->brief = whole->rounds < SETTLED && whole->rounds % 3 == 1;
-	round->unseen = whole->rounds >= SETTLED || whole->rounds % 3 == 2;
+	round->ops = whole->ops;
+	round->unseen = is_settled(whole) || kind == 2;
+	round->brief = !round->unseen && kind == 1;
 	if (round->brief)
-		ops /= SHORT;
-	else if (whole->rounds < SETTLED && round->unseen)
-		ops = (ops * between[whole->rounds / 3] + SEEN_OPS - 1) / SEEN_OPS;
-	round->ops = ops;
+		round->ops /= SHORT;
+	else if (!is_settled(whole) && round->unseen)
+		round->ops = round->ops * between[whole->rounds / 3] / SEEN_OPS;
 }
 
 void whole_measure(struct bench *bench, const struct request *request, struct whole *whole)
@@ -260,15 +271,17 @@ void whole_measure(struct bench *bench, const struct request *request, struct wh
 	if (!choose_window(bench, table, request, whole))
 		return;
 	whole->chosen = true;
-	do {
+	while (!whole->finished) {
 		struct whole_round *round = &whole->round[whole->rounds];
 
 		set_kind(whole, round);
 		if (!window_take(bench, table, request, whole, round))
 			return;
+		whole->rounds++;
 		cycles += round->ops;
 		insns += round->bulk >> request->icount_shift;
-	} while (++whole->rounds < SETTLED || (whole->rounds < WHOLE_ROUNDS && insns < MOST_INSNS &&
-					       (cycles < CYCLES || !precise(whole, request))));
-	whole->finished = true;
+		whole->finished = is_settled(whole) &&
+				  (whole->rounds == WHOLE_ROUNDS || insns >= MOST_INSNS ||
+				   (cycles >= CYCLES && precise(whole, request)));
+	}
 }

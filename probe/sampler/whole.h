@@ -23,10 +23,10 @@
  * twice. Where it leaves nothing, they have up to MOST_OPS. As little of this as can be hangs on
  * what the setup at hand adds: windows of one length are compared best.
  *
- * Between two pairs is a window that is not seen through, each of another length (windows.c): what
- * the guest does once in 30 or 60 cycles would else fall into windows of one kind only. After
- * SETTLED windows all are like that, until there were CYCLES or MOST_INSNS, and LEAST_WINDOWS of
- * the longest kind at least.
+ * There are WHOLE_PAIRS of them. Between two is a window that is not seen through, each of another
+ * length (set_kind), where SEEN_OPS fit: what the guest does once in 30 or 60 cycles would else
+ * fall into windows of one kind only. After the pairs none is seen through, until there were CYCLES
+ * or MOST_INSNS, and LEAST_WINDOWS of the longest kind at least.
  */
 #define ONE_CALLBACK  380 /* instructions at most, with its share of running it */
 #define TWO_CALLBACKS 595
@@ -35,7 +35,6 @@
 #define MOST_OPS      128
 #define LEAST_OPS     4
 #define WHOLE_PAIRS   8
-#define SETTLED	      (3 * WHOLE_PAIRS)
 #define LEAST_WINDOWS 5
 #define CYCLES	      1000
 #define MOST_INSNS    10000000
