@@ -173,15 +173,16 @@ def test_what_the_guest_does_of_its_own_is_no_cost(insns: int) -> None:
 
 def test_what_cycles_leave_now_and_then_counts_whichever_windows_have_it() -> None:
     """A slab of 60 sockets is freed at once: in as many whole windows as not, or in short ones."""
+    whole = quiet(deferred=500)
     left, errors = [], []
     for phase in range(60):
         at, rounds = phase, []
-        for item in quiet(deferred=500).rounds:
+        for item in whole.rounds:
             freed = (at + item.operations) // 60 - at // 60
             at += item.operations
             slab = (*item.taken[:2], *(each + 2328 * freed for each in item.taken[2:3]))
             rounds.append(replace(item, taken=(*slab, *item.taken[3:])))
-        cost = found(replace(quiet(deferred=500), rounds=tuple(rounds)))
+        cost = found(replace(whole, rounds=tuple(rounds)))
         left.append(cost.deferred - 500)
         errors.append(cost.deferred_error)
     assert np.mean(left) == pytest.approx(2328 / 60, rel=0.1)

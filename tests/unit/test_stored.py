@@ -3,7 +3,7 @@
 
 tests/data/stored/VERSION has packed runs that this version made with real guests of Linux 6.1, and
 beside each what it said of it as JSON. A file that is here stays as it is, but for the whole costs
-in JSON where the estimator was mended (docs/changelog.md says when).
+in JSON where the estimator was mended (CHANGELOG.md says when).
 """
 
 from __future__ import annotations

@@ -52,6 +52,7 @@ SAID = lines(
     "end 1 status=ok n=4 failures=0 errno=0 detail=",
     "bye 2",
 )
+BETWEEN = "window 0 11 374 43065 0\n"
 UNSEEN = """
 window 0 12 408 47040 0 0,2901x4
 window 0 128 4352 500900 1
@@ -75,6 +76,18 @@ def test_what_was_asked_for_is_believed() -> None:
     assert (found.status, found.detail) == (BootStatus.OK, "")
     assert len(found.samples) == 2
     assert found.states[0].before == (("n", 1),)
+
+
+def test_a_window_between_two_pairs_is_of_any_length_and_alone() -> None:
+    pair, short = "window 0 24 816 94072 0 0,2901x4", "window 0 12 408 47040 0 0,2900x4"
+    found = concluded(restated(SAID, (pair, BETWEEN + pair)))
+    assert (found.status, found.detail) == (BootStatus.OK, "")
+    whole = found.samples[0].whole
+    assert whole is not None
+    assert [item.operations for item in whole.rounds] == [24, 12, 11, 24, 12, 128, 128]
+    for before, said, place in ((pair, 2 * BETWEEN, 3), (short, BETWEEN, 1)):
+        found = concluded(restated(SAID, (before, said + before)))
+        assert found.detail == f"a: window {place} with another number of cycles"
 
 
 @pytest.mark.parametrize(
