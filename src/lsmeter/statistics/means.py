@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
 from lsmeter.core.model.conclusion import Change, Verdict
 from lsmeter.statistics.blocks import LEVEL, quantile
+from lsmeter.statistics.family import ALPHA, holm
 
 _MOST_BOOTS = 1000
 _APART = 1.5  # times the common variance; intervals then cover 94 to 98 %, of two boots 92 %
@@ -98,11 +99,19 @@ def _half(mean: float, boots: int, spread: Spread) -> float:
 class Difference(Change):
     """How far a tested level is from its baseline; value is what the ratios make of that.
 
-    boots is how many each would take, 0 where the verdict stands.
+    boots is how many each would take, 0 where the verdict stands; p is how often a setup that
+    changes nothing would be found as far off, `correct` makes it one of all comparisons.
     """
 
     verdict: Verdict
     boots: int
+    p: float
+    spread: Spread
+
+    @property
+    def seen(self) -> bool:
+        """Say whether it is more than chance makes."""
+        return self.p <= ALPHA
 
 
 def compare_ratios(
@@ -121,12 +130,38 @@ def compare_ratios(
     ratio = math.fsum(found) / len(found)
     half = _half(ratio, len(found), spread)
     bounds = (ratio - 1, ratio - 1 - half, ratio - 1 + half)
-    verdict = _verdict(bounds[1], bounds[2], margin)
-    needed = _boots(ratio, spread) if verdict is Verdict.INCONCLUSIVE else 0
     value, low, high = (baseline * bound for bound in bounds)
-    return Difference(
-        baseline, baseline * ratio, value, low, high, *bounds, verdict=verdict, boots=needed
+    difference = Difference(
+        *(baseline, baseline * ratio, value, low, high, *bounds),
+        verdict=_verdict(bounds[1], bounds[2], margin),
+        boots=0,
+        p=_chance(ratio, half, spread),
+        spread=spread,
     )
+    return _with_boots(difference, LEVEL)
+
+
+def correct(found: Sequence[Difference]) -> list[Difference]:
+    """Correct the p of differences for all of them (Holm 1979), and take back what p bears no more.
+
+    Intervals stay those of one difference.
+    """
+    level = 1 - ALPHA / max(1, len(found))
+    corrected: list[Difference] = []
+    for item, p in zip(found, holm([item.p for item in found]), strict=True):
+        told = p <= ALPHA or item.verdict not in {Verdict.SLOWER, Verdict.FASTER}
+        verdict = item.verdict if told else Verdict.INCONCLUSIVE
+        corrected.append(_with_boots(replace(item, verdict=verdict, p=p), level))
+    return corrected
+
+
+def _chance(ratio: float, half: float, spread: Spread) -> float:
+    """Return the p of a ratio other than 1 whose interval has such a half-width (two-sided)."""
+    if ratio == 1 or not math.isfinite(half):
+        return 1.0
+    if not half:
+        return 0.0
+    return float(2 * stdtr(spread.freedom, -abs(ratio - 1) / half * spread.quantile))
 
 
 def _verdict(low: float, high: float, margin: float) -> Verdict:
@@ -137,16 +172,18 @@ def _verdict(low: float, high: float, margin: float) -> Verdict:
     return Verdict.EQUIVALENT if -margin <= low <= high <= margin else Verdict.INCONCLUSIVE
 
 
-def _boots(ratio: float, spread: Spread) -> int:
-    """Return how many boots of each side would tell this difference from none; 0: too many."""
-    if not spread.freedom or ratio == 1:
-        return 0
-    enough = _errors() * spread.fraction * ratio < abs(ratio - 1)
-    return int(enough.argmax()) + 2 if enough.any() else 0
+def _with_boots(item: Difference, level: float) -> Difference:
+    """Say how many boots of each side would tell an open difference from none; 0: too many."""
+    boots = 0
+    if item.verdict is Verdict.INCONCLUSIVE and item.spread.freedom and item.overhead:
+        one = item.spread.fraction * (1 + item.overhead)
+        enough = _errors(level) * one < abs(item.overhead)
+        boots = int(enough.argmax()) + 2 if enough.any() else 0
+    return replace(item, boots=boots)
 
 
 @cache
-def _errors() -> npt.NDArray[np.float64]:
+def _errors(level: float) -> npt.NDArray[np.float64]:
     """Return the half-widths of intervals of two boots and more, in standard deviations."""
     counts = np.arange(2, _MOST_BOOTS + 1)
-    return np.asarray(stdtrit(counts - 1, (1 + LEVEL) / 2) / np.sqrt(counts))
+    return np.asarray(stdtrit(counts - 1, (1 + level) / 2) / np.sqrt(counts))

@@ -302,8 +302,9 @@ def _ruling(rule: Rule, item: Comparison, found: Numbers, margin: float) -> Ruli
 def _outcome(rule: Rule, item: Comparison, found: Numbers, ruling: Ruling) -> Outcome:
     limit = rule.limit.value
     if ruling.verdict is Verdict.SLOWER:
-        # Of times, intervals are each for itself; what they show has to be seen after correction.
-        told = item.tests is None or item.found is Difference.SEEN
+        # Of times and services, intervals are each for itself; what they show has to be seen after
+        # correction.
+        told = item.found is Difference.SEEN
         decided = found.of(ruling.decided_by)
         if told and decided is not None and decided.overhead_low > limit:
             return Outcome.BROKEN

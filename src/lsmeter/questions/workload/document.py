@@ -200,7 +200,10 @@ def _overheads(
     title = f"Overhead over {baseline} in %, with the half-width of its 95 % interval"
     marks = {mark: verdict.value for verdict, mark in numbers.VERDICT_MARKS.items()}
     said = marks | {numbers.VERDICT_MARKS[Verdict.INCONCLUSIVE]: "not resolved"}
-    more = (", ".join(f"{mark} {word}" for mark, word in said.items()), *_left_out(compared))
+    meant = ", ".join(f"{mark} {word}" for mark, word in said.items())
+    if len(found.compared) > 1:
+        meant += f"; corrected for all {len(found.compared)} comparisons of the run (Holm)"
+    more = (meant, *_left_out(compared))
     return tabled("overheads", title, fields, bases, more=more)
 
 
@@ -280,9 +283,10 @@ def _unresolved(compared: Sequence[Compared], setup: str) -> Iterator[str]:
         kernel = item.kernel
         if kernel.verdict is Verdict.INCONCLUSIVE and math.isfinite(kernel.high):
             low, high = kernel.overhead_low, kernel.overhead_high
+            beside = "" if low <= 0 <= high else " after correction"
             needed = f"; {kernel.boots} boots of each would do" if kernel.boots else ""
             yield (
-                f"{setup}, {item.tested.benchmark.id}: not resolved: "
+                f"{setup}, {item.tested.benchmark.id}: not resolved{beside}: "
                 f"{100 * low:+.2f} to {100 * high:+.2f} %{needed}"
             )
     if not math.isfinite(compared[0].kernel.high):

@@ -38,6 +38,7 @@ from lsmeter.statistics.means import (
     Level,
     Spread,
     compare_ratios,
+    correct,
     level,
     mean_by_name,
     pooled,
@@ -112,6 +113,7 @@ class Measured:
         return mean_by_name([boot.modules for boot in self.boots])
 
 
+_OPEN = "not told from the spread between boots"
 _Pair = tuple[Measured, Measured]  # the baseline's, and what is compared with it
 
 
@@ -145,11 +147,9 @@ class Compared:
             whole=None,
             in_step=None,
             moved=math.nan,
-            found=Whether.UNSEEN if found.low <= 0 <= found.high else Whether.SEEN,
+            found=Whether.SEEN if found.seen else Whether.UNSEEN,
             verdict=found.verdict,
-            cause="not told from the spread between boots"
-            if found.verdict is Verdict.INCONCLUSIVE
-            else "",
+            cause=_OPEN if found.verdict is Verdict.INCONCLUSIVE else "",
             decided_by=Number.MEAN,
             decided=mean,
             cycles=min(sum(boot.units for boot in side.boots) for side in sides),
@@ -305,6 +305,7 @@ def compare_setups(
 def _compared(
     pairs: Sequence[_Pair], margin: float
 ) -> tuple[tuple[Compared, ...], tuple[Problem, ...]]:
+    """Compare the sides of each pair, and correct the verdicts for all of them."""
     compared: list[Compared] = []
     problems: list[Problem] = []
     for base, item in pairs:
@@ -316,7 +317,12 @@ def _compared(
             place, name = item.place, item.benchmark.id
             title = f"{name}: no boot of {place.setup} has a seed of {base.place.setup}"
             problems.append(Problem(title, place.kernel, place.setup, name))
-    return tuple(compared), tuple(problems)
+    kernels = correct([item.kernel for item in compared])
+    users = iter(correct([item.user for item in compared if item.user is not None]))
+    return tuple(
+        replace(item, kernel=kernel, user=None if item.user is None else next(users))
+        for item, kernel in zip(compared, kernels, strict=True)
+    ), tuple(problems)
 
 
 def _apart(
