@@ -14,7 +14,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from scipy.special import ndtri
+
 from lsmeter.core.model import Place
+from lsmeter.statistics.blocks import LEVEL
 
 PERCENT = "%"
 _MOST_TIMES = 100
@@ -291,7 +294,8 @@ class Finding:
     text has the numbers. distance is how far the number that decided lies inside (positive) or
     outside of what was claimed, in unit; None where nothing was measured; share is the same as a
     fraction of the numbers that were compared, without sign. why says what keeps an open one from
-    being told.
+    being told. clear is distance over how far the interval reaches towards the bound, 1 or more of
+    what is told; tests is of how many comparisons it is the one that decides.
     """
 
     holds: bool | None
@@ -301,6 +305,8 @@ class Finding:
     of: tuple[Source, ...] = ()
     why: str = ""
     share: float = 0.0
+    clear: float = math.inf
+    tests: int = 1
 
     def __invert__(self) -> Finding:
         holds = None if self.holds is None else not self.holds
@@ -336,6 +342,10 @@ def _boots(item: Quantity, away: float) -> str:
     return f"at most {max(2, times)} times the boots would tell"
 
 
+def _clear(away: float, reach: float) -> float:
+    return abs(away) / reach if reach else math.inf
+
+
 def _is(holds: object) -> str:
     return "is not " if holds is False else ""
 
@@ -357,7 +367,9 @@ def above(one: Number, other: Number, *, strictly: bool) -> Finding:
     text = f"{a} {_is(holds)}{sign} {b}"
     largest_value = max(abs(a.value), abs(b.value))
     share = abs(apart.value) / largest_value if largest_value else 0.0
-    return Finding(holds, text, apart.value, apart.unit, apart.of, why, share)
+    reach = apart.value - apart.low if apart.value > 0 else apart.high - apart.value
+    clear = _clear(apart.value, reach)
+    return Finding(holds, text, apart.value, apart.unit, apart.of, why, share, clear)
 
 
 def below(one: Number, other: Number, *, strictly: bool) -> Finding:
@@ -384,7 +396,12 @@ def within(number: Number, low: float, high: float) -> Finding:
     why = "" if holds is not None else f"its interval reaches over a bound; {said}"
     text = f"{item} {_is(holds)}within {low:g} to {high:g}"
     share = abs(away) / ((high - low) / 2 or 1.0)
-    return Finding(holds, text, away, item.unit, item.of, why, share)
+    down, up = item.value - item.low, item.high - item.value
+    if away < 0:
+        clear = _clear(away, down if item.value > high else up)
+    else:
+        clear = min(_clear(item.value - low, down), _clear(high - item.value, up))
+    return Finding(holds, text, away, item.unit, item.of, why, share, clear)
 
 
 def equal(one: Number, other: Number, margin: float) -> Finding:
@@ -420,7 +437,8 @@ def at_least(count: float, found: Sequence[Finding]) -> Finding:
 def _joined(found: Sequence[Finding], *, decides: bool) -> Finding:
     """Return the finding that decides: the farthest of that kind, an open one, else the nearest.
 
-    Numbers of two units are far or near by their shares.
+    Numbers of two units are far or near by their shares. What one finding decides for all has to
+    be clearer the more there are, or chance would decide; what all have to bear out has not.
     """
     if not found:
         return unknown("no row")
@@ -428,9 +446,22 @@ def _joined(found: Sequence[Finding], *, decides: bool) -> Finding:
     def away(item: Finding) -> tuple[float, float]:
         return item.share, abs(item.distance or 0.0)
 
-    deciding = [item for item in found if item.holds is decides]
-    if deciding:
-        return max(deciding, key=away)
+    tests = sum(item.tests for item in found)
+    if deciding := [item for item in found if item.holds is decides]:
+        clearest = max(deciding, key=lambda item: item.clear)
+        if clearest.clear < (needed := _needed(tests)):
+            times = math.ceil((needed / clearest.clear) ** 2)
+            why = f"one of {tests} comparisons is as far off by chance: {clearest.text}"
+            why += f"; at most {max(2, times)} times the boots would tell"
+            return replace(clearest, holds=None, tests=tests, why=why)
+        told = [item for item in deciding if item.clear >= needed]
+        return replace(max(told, key=away), tests=tests)
     if still_open := [item for item in found if item.holds is None]:
-        return still_open[0]
-    return min(found, key=away)
+        return replace(still_open[0], tests=tests)
+    return replace(min(found, key=away), tests=tests)
+
+
+def _needed(tests: int) -> float:
+    """Return how clear one of so many comparisons has to be to decide alone (Bonferroni)."""
+    chance = (1 - LEVEL) / 2
+    return float(ndtri(chance / tests) / ndtri(chance))
