@@ -71,6 +71,8 @@ class _Head(_Strict):
     source: _Text
     url: Annotated[str, Field(max_length=300)] = ""
     note: Annotated[str, Field(max_length=2000)] = ""
+    minutes: Annotated[int, Field(ge=0, le=100_000)] = 0
+    quick_minutes: Annotated[int, Field(ge=0, le=100_000)] = 0
     tables: list[_Name] = []
     sources: dict[_Name, _Text] = {}
     missing: list[_Text] = []
@@ -85,7 +87,8 @@ class Study:
 
     parts are experiments as plain data, by name; quick what is laid over each where less is to be
     measured. sources are kernel sources by series, missing what of the study is not measured here,
-    lists the names that rules may use. compared and plots are what its document shows.
+    lists the names that rules may use. compared and plots are what its document shows. minutes are
+    how long it took on two cores, whole and as quick has it, 0 where that is not known.
     """
 
     name: str
@@ -94,6 +97,8 @@ class Study:
     source: str
     url: str
     note: str
+    minutes: int
+    quick_minutes: int
     tables: tuple[Published, ...]
     sources: Mapping[str, str]
     missing: tuple[str, ...]

@@ -7,6 +7,8 @@ from lsmeter.catalogue.studies.study import Claim, Study, find_study, study_name
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Document, Item, Kind, Section
 
+_MINUTES = "min: on two cores, once kernels and images are built; what is measured is kept."
+
 
 def list_studies() -> Document:
     """Return all studies: how many parts and claims each has, and how many have a rule."""
@@ -15,10 +17,12 @@ def list_studies() -> Document:
         named("study", "name"),
         Field("parts", "parts", lambda study: len(study.parts)),
         Field("claims", "claims", lambda study: len(study.claims)),
-        Field("rules", "with a rule", lambda study: sum(bool(c.rule) for c in study.claims)),
+        Field("rules", "rules", lambda study: sum(bool(c.rule) for c in study.claims)),
+        Field("minutes", "min", lambda study: study.minutes or None),
+        Field("quick_minutes", "--quick", lambda study: study.quick_minutes or None),
         Field("title", "title", "title", Kind.PROSE),
     )
-    table = tabled("studies", "", fields, studies)
+    table = tabled("studies", "", fields, studies, more=(_MINUTES,))
     return Document("lsmeter-studies", 1, "Studies", sections=(Section("", tables=(table,)),))
 
 
