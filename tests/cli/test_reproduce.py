@@ -125,6 +125,7 @@ def test_what_is_not_measured_is_named_and_not_booted(in_process: InProcess, stu
         ("study", 'title = "A study of mine"', "", "title: missing"),
         ("calls", "boots = 2", "boots = 0", "calls.toml: boots"),
         ("calls", "[quick]\nboots = 1", "quick = 1", "quick: expected a table"),
+        ("calls", "[quick]", "[quick]\nleave_out = 1", "quick.leave_out: true or false"),
     ],
 )
 def test_what_is_wrong_with_a_study_is_one_line(

@@ -38,6 +38,18 @@ def test_a_claim_asks_for_the_parts_that_it_reads(claim: str, parts: set[str]) -
     assert {*plan.experiments} == parts
 
 
+@pytest.mark.parametrize(
+    ("quick", "claims", "left_out"),
+    [(True, [], ["compile"]), (False, [], []), (True, ["compile-slower"], [])],
+)
+def test_a_part_that_quick_leaves_out_is_not_measured(
+    claims: list[str], left_out: list[str], *, quick: bool
+) -> None:
+    plan = Plan.of(find_study("thesis15"), ReproduceOptions(quick=quick), claims)
+    assert [*plan.left_out] == left_out
+    assert ("compile" in plan.experiments) == (not quick)
+
+
 def test_kernels_that_are_named_are_measured_in_a_smaller_reproduction_too() -> None:
     plan = Plan.of(find_study("lsm02"), ReproduceOptions(quick=True, kernel=["6.12"]), [])
     assert plan.experiments["lmbench"].kernels == ["built:6.12-dac", "built:6.12-lsm-all"]

@@ -23,6 +23,7 @@ STUDY_FILE, CLAIMS_FILE = "study.toml", "claims.toml"
 _HINT = "every file and key: lsmeter help studies"
 _MAX_PARTS = 40
 _QUICK = "quick"
+_LEAVE_OUT = "leave_out"
 _MADE = {"tables", "missing", "compared", "plots"}  # keys of study.toml that are read further
 
 _Text = Annotated[str, Field(min_length=1, max_length=1000)]
@@ -86,9 +87,10 @@ class Study:
     """A study: what it printed, what it claimed, and the experiments that measure the same today.
 
     parts are experiments as plain data, by name; quick what is laid over each where less is to be
-    measured. sources are kernel sources by series, missing what of the study is not measured here,
-    lists the names that rules may use. compared and plots are what its document shows. minutes are
-    how long it took on two cores, whole and as quick has it, 0 where that is not known.
+    measured, left_out those that are not measured then. sources are kernel sources by series,
+    missing what of the study is not measured here, lists the names that rules may use. compared
+    and plots are what its document shows. minutes are how long it took on two cores, whole and as
+    quick has it, 0 where that is not known.
     """
 
     name: str
@@ -105,6 +107,7 @@ class Study:
     lists: Mapping[str, list[str]]
     parts: Mapping[str, Mapping[str, Any]]
     quick: Mapping[str, Mapping[str, Any]]
+    left_out: frozenset[str]
     claims: tuple[Claim, ...]
     compared: tuple[Compared, ...] = ()
     plots: tuple[Plot, ...] = ()
@@ -144,6 +147,9 @@ def _read(home: Path) -> Study:
     quick = {name: part.pop(_QUICK, {}) for name, part in parts.items()}
     if bad := next((name for name, part in quick.items() if not isinstance(part, dict)), ""):
         raise UsageError(f"{home / bad}.toml: {_QUICK}: expected a table", hint=_HINT)
+    left_out = {name: part.pop(_LEAVE_OUT, False) for name, part in quick.items()}
+    if bad := next((name for name, word in left_out.items() if not isinstance(word, bool)), ""):
+        raise UsageError(f"{home / bad}.toml: {_QUICK}.{_LEAVE_OUT}: true or false", hint=_HINT)
     return Study(
         name=home.resolve().name,
         home=home,
@@ -152,6 +158,7 @@ def _read(home: Path) -> Study:
         tables=tuple(_table(home, name) for name in head.tables),
         parts=parts,
         quick=quick,
+        left_out=frozenset(name for name, is_out in left_out.items() if is_out),
         claims=tuple(claims),
         compared=tuple(head.compared),
         plots=tuple(head.plots),

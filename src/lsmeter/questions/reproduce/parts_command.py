@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lsmeter.questions.reproduce.options_command import ReproduceOptions
 
 _BUILT = re.compile(r"built:(?P<series>\d+\.\d+)-(?P<config>[a-z][a-z-]*)")
+_LEFT_OUT = "--quick leaves it out"
 _NAMED = re.compile(r"[a-z]+:(?P<series>\d+\.\d+)\b")
 
 
@@ -49,6 +50,7 @@ class Plan:
     home: Path
     rules: Mapping[str, Rule]  # by claim
     shown: Mapping[str, Rule]  # of tables and plots
+    left_out: Sequence[str] = ()  # parts, by --quick
 
     @classmethod
     def of(cls, study: Study, options: ReproduceOptions, claims: Sequence[str]) -> Plan:
@@ -56,11 +58,14 @@ class Plan:
         rules, shown = check_rules(study), check_shown(study)
         chosen = [item for item in study.claims if not claims or item.id in claims]
         wanted = set(_needed(study, chosen)) if claims else set(study.parts)
-        made = {}
+        made, left_out = {}, []
         for name, keys in study.parts.items():
             more = dict(study.quick[name]) if options.quick else {}
             if options.kernel:  # named ones are measured, also where a smaller size has others
                 more.pop("kernels", None)
+            if options.quick and name in study.left_out:
+                left_out += [name] if name in wanted else []
+                continue
             where = f"{study.home / name}.toml"
             found = build_experiment(merge(dict(keys), more), where=where)
             series = options.kernel
@@ -68,11 +73,11 @@ class Plan:
             kernels = [k for k in found.kernels if not series or _series(k) in {k, *series}]
             if name in wanted and kernels:
                 made[name] = found.model_copy(update={"kernels": kernels})
-        if not made and any(item.rule for item in chosen):
+        if not made and not left_out and any(item.rule for item in chosen):
             named = ", ".join(options.kernel or ())
             raise UsageError(f"--kernel: no part of {study.name} has a kernel of {named}")
         home = options.run_dir or Path("runs") / "reproduce"
-        return cls(study, made, claims, home / study.name, rules, shown)
+        return cls(study, made, claims, home / study.name, rules, shown, left_out)
 
 
 def _needed(study: Study, claims: Sequence[Claim]) -> Iterator[str]:
@@ -153,6 +158,8 @@ def with_size(study: Study, item: Judged, *, of_kernels: bool = True) -> Judged:
 
 def show_parts(plan: Plan, options: ReproduceOptions) -> None:
     """Say what each part is, and how long it would take."""
+    for name in plan.left_out:
+        SCREEN.say(f"{plan.study.name}: {name}: {_LEFT_OUT}")
     for name, experiment in plan.experiments.items():
         SCREEN.say(f"{plan.study.name}: {name}: {experiment.title}", style="bold")
         missing = [kernel for kernel in experiment.kernels if _recipe(kernel)]
@@ -191,7 +198,7 @@ def _measure_parts(
     plan: Plan, options: ReproduceOptions
 ) -> tuple[dict[str, Part], dict[str, str], ExitCode]:
     """Measure each part into its run directory; one that fails, and why, leaves the others."""
-    parts, failed = dict[str, Part](), dict[str, str]()
+    parts, failed = dict[str, Part](), dict.fromkeys(plan.left_out, _LEFT_OUT)
     worst = ExitCode.OK
     for number, (name, experiment) in enumerate(plan.experiments.items(), 1):
         place = f"part {number} of {len(plan.experiments)}"
