@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.catalogue.studies import printed_rows
+from lsmeter.core.errors import UsageError
 from lsmeter.questions.hooks.source.config import Config, compiled
 from lsmeter.questions.hooks.source.framework import (
     all_code_lines,
@@ -424,3 +429,47 @@ def test_barriers_name_functions_and_not_the_ways_of_interest() -> None:
                  "do_filp_open", "rw_verify_area", "security_file_open"):  # fmt: skip
         assert not is_barrier(name)
         assert not is_rare(name)
+
+
+# --- trees made to be slow to read --------------------------------------------------------------
+
+
+@pytest.fixture
+def limited_cpu() -> Iterator[None]:
+    """Fail what takes a minute of CPU time; each of these takes less than a second."""
+
+    def fail(_number: int, _frame: object) -> None:
+        raise AssertionError("it takes more than a minute of CPU time")
+
+    before = signal.signal(signal.SIGVTALRM, fail)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 60)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
+
+
+_LONG = 500_000
+
+
+@pytest.mark.usefixtures("limited_cpu")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "LSM_HOOK(a" + " " * _LONG,
+        "union security_list_options {" + "\n" * _LONG,
+        "union security_list_options {" * (_LONG // 30),
+        "int (* " * (_LONG // 7),
+        "DEFINE_LSM(a) = {\n" * (_LONG // 18),
+        "#define LSM_HOOK(\\\n" * (_LONG // 19),
+        "a security_x(\n" * (_LONG // 14),
+        "\n" * _LONG,
+    ],
+    ids=lambda text: text[:20].strip() or "newlines",
+)
+def test_a_tree_made_to_be_slow_to_read_is_read(text: str) -> None:
+    for definitions in ((text, ""), ("", text)):
+        with suppress(UsageError):
+            find_hooks(*definitions)
+    named = "DEFINE_LSM(x) = {\n.id = &y,\n};"
+    files = {"security/x/a.c": text, "security/x/b.c": named, "security/security.c": text}
+    assert [module for module in find_modules(files, (), {}) if module.directory == "security/x"]

@@ -23,23 +23,29 @@ from lsmeter.questions.hooks.source.rules import CLASSES, OTHER, decides, object
 
 DEFINITIONS = "include/linux/lsm_hook_defs.h"
 OLD_DEFINITIONS = "include/linux/lsm_hooks.h"
+MAX_MODULES = 20  # of a file
 MAX_USES = 5000  # of a macro in one file; the longest list of a kernel has fewer than 300
 
 _INTEGRITY, _INTEGRITY_FOLDER = ("ima", "evm"), "security/integrity"
-_LSM_HOOK = re.compile(r"\bLSM_HOOK\s*\(\s*([^,()]+?)\s*,[^,()]*,\s*(\w+)\s*[,)]")
-_LSM_HOOK_INIT = re.compile(r"\bLSM_HOOK_INIT\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
-_UNION = re.compile(r"\bunion\s+security_list_options\s*\{(.*?)\n\s*\}", re.DOTALL)
-_POINTER = re.compile(r"([A-Za-z_][\w \t]*?[\s*])\(\s*\*\s*(\w+)\s*\)\s*\(")
+# A tree may come from anywhere: no pattern goes over a place twice, or farther than a bound.
+_LSM_HOOK = re.compile(r"\bLSM_HOOK\s*+\(\s*+([^,()\s][^,()]*+),[^,()]*+,\s*+(\w++)\s*+[,)]")
+_LSM_HOOK_INIT = re.compile(r"\bLSM_HOOK_INIT\s*+\(\s*+(\w++)\s*+,\s*+(\w++)\s*+\)")
+_UNION = re.compile(r"\bunion\s++security_list_options\s*+\{")
+_END_OF_UNION = re.compile(r"\n[ \t]*+\}")
+_POINTER = re.compile(r"\b([A-Za-z_][\w \t]{0,200}?[\s*])\(\s*+\*\s*+(\w++)\s*+\)\s*+\(")
 _LSM = re.compile(
-    r"^[ \t]*DEFINE_(?:EARLY_)?LSM\(\s*(\w+)\s*\)\s*=\s*\{(.*?)\}\s*;", re.MULTILINE | re.DOTALL
+    r"^[ \t]*DEFINE_(?:EARLY_)?LSM\(\s*+(\w++)\s*+\)\s*+=\s*+\{([^;]{0,4000}+);", re.MULTILINE
 )
-_NAME = re.compile(r"\.name\s*=\s*(\"[^\"]*\"|\w+)")
-_ID = re.compile(r"\.id\s*=\s*&\s*(\w+)")
+_NAME = re.compile(r"\.name\s*+=\s*+(\"[^\"]*+\"|\w++)")
+_ID = re.compile(r"\.id\s*+=\s*+&\s*+(\w++)")
 _WHOLE_LIST = re.compile(
-    r"#\s*define\s+LSM_HOOK\s*\((?:[^\n]*\\\n)*[^\n]*\bLSM_HOOK_INIT\s*\(\s*(\w+)"
+    r"#[ \t]*+define[ \t]++LSM_HOOK[ \t]*+\((?:[^\n]{0,500}\\\n){0,20}[^\n]{0,500}?"
+    r"\bLSM_HOOK_INIT\s*+\(\s*+(\w++)"
 )
-_INTERFACE = re.compile(r"^[a-z][^\n;]*\b(security_\w+)\s*\([^;{]*?\)\s*\{", re.MULTILINE)
-_CALL = re.compile(r"\b((ima|evm)_\w+)\s*\(")
+_INTERFACE = re.compile(
+    r"^[a-z][^\n;]{0,300}\b(security_\w++)\s*+\([^;{]{0,2000}?\)\s*+\{", re.MULTILINE
+)
+_CALL = re.compile(r"\b((ima|evm)_\w++)\s*+\(")
 _NOT_CODE = re.compile(
     r"/\*.*?(?:\*/|\Z)|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"?|'(?:\\.|[^'\\\n])*'?", re.DOTALL
 )
@@ -66,8 +72,7 @@ def find_hooks(definitions: str, old_definitions: str) -> tuple[Hook, ...]:
     `definitions` is the text of lsm_hook_defs.h, "" where there is none. Raises UsageError when
     neither text has a hook.
     """
-    union = _UNION.search(without_comments(old_definitions))
-    old = _uses(_POINTER, union[1] if union else "")
+    old = _uses(_POINTER, _union(without_comments(old_definitions)))
     hooks: dict[str, Hook] = {}
     for found, condition in _uses(_LSM_HOOK, without_comments(definitions)) if definitions else old:
         returns, name = " ".join(found[1].split()), found[2]
@@ -78,6 +83,12 @@ def find_hooks(definitions: str, old_definitions: str) -> tuple[Hook, ...]:
             hint="the tree is damaged, or older than 5.3 or newer than this lsmeter knows",
         )
     return tuple(hooks.values())
+
+
+def _union(text: str) -> str:
+    begin = _UNION.search(text)
+    end = _END_OF_UNION.search(text, begin.end()) if begin else None
+    return text[begin.end() : end.start()] if begin and end else ""
 
 
 def code_lines(text: str) -> int:
@@ -108,7 +119,7 @@ def find_modules(
         (_name(match, folder, bare), path if folder == "security" else folder)
         for path, text in bare.items()
         for folder in (path.rpartition("/")[0],)
-        for match in _LSM.finditer(text)
+        for match in itertools.islice(_LSM.finditer(text), MAX_MODULES)
     ]
     places = {place for _, place in found}
     own = grouped((_place(path, places), path) for path in bare)
@@ -141,12 +152,13 @@ def _name(match: re.Match[str], folder: str, texts: Mapping[str, str]) -> str:
     near = "\n".join(text for path, text in texts.items() if path.startswith(f"{folder}/"))
     named = _NAME.search(match[2])
     if named is None and (identity := _ID.search(match[2])):
-        struct = re.search(rf"\b{identity[1]}\s*=\s*\{{(.*?)\}}", near, re.DOTALL)
+        struct = re.search(rf"\b{identity[1]}\s*+=\s*+\{{([^}}]{{0,4000}}+)\}}", near)
         named = _NAME.search(struct[1]) if struct else None
     name = named[1] if named else match[1]
     if name.startswith('"'):
         return name.strip('"')
-    defined = re.search(rf"^\s*#\s*define\s+{name}\s+\"([^\"]*)\"", near, re.MULTILINE)
+    macro = rf"^[ \t]*+#[ \t]*+define[ \t]++{name}[ \t]++\"([^\"\n]*+)\""
+    defined = re.search(macro, near, re.MULTILINE)
     return defined[1] if defined else name
 
 
