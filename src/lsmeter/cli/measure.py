@@ -127,6 +127,13 @@ def measure(
         return where, code
 
 
+def foretell(experiments: Sequence[Experiment], options: Options) -> float | None:
+    """Say how long experiments would take; return it in seconds, None where it is not known."""
+    machine = machine_for(options, experiments)
+    plan = _planned(experiments, experiments, machine, build=False)
+    return show_times(plan, machine, options)
+
+
 def _planned(
     experiments: Experiments, named: Sequence[Experiment], machine: Machine, *, build: bool
 ) -> Plan:

@@ -60,8 +60,11 @@ def _described(kernel: Kernel) -> str:
     return f"{kernel.name} ({kernel.release}{version})"
 
 
-def show_times(plan: Plan, machine: Machine, options: Options) -> None:
-    """Say how long each part of a plan would take, by how long such parts took before."""
+def show_times(plan: Plan, machine: Machine, options: Options) -> float | None:
+    """Say how long each part of a plan would take, by how long such parts took before.
+
+    Returns their sum in seconds, None where one is not known.
+    """
     times, instrument = took.read(), find_instrument(plan.experiment.instrument)
     kernels = {cell.kernel.name for cell in plan.cells if not cell.kernel.image_sha256}
     images = {cell.image.name for cell in plan.cells if cell.image and not cell.image.sha256}
@@ -78,3 +81,5 @@ def show_times(plan: Plan, machine: Machine, options: Options) -> None:
     for name, length_s in parts:
         about = "not known: none like it was made here" if length_s is None else clock(length_s)
         SCREEN.say(f"{'takes':<12}{name}: {'about ' * (length_s is not None)}{about}")
+    lengths = [length_s for _, length_s in parts if length_s is not None]
+    return sum(lengths) if len(lengths) == len(parts) else None

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsmeter.cli.console import SCREEN
-from lsmeter.cli.live import LiveTasks
-from lsmeter.cli.measure import measure
+from lsmeter.cli.live import LiveTasks, clock
+from lsmeter.cli.measure import foretell, measure
 from lsmeter.core.errors import ExitCode, LsmeterError, UsageError
 from lsmeter.measure.experiment.options import Experiment, build_experiment, merge
 from lsmeter.measure.results.directory import MANIFEST_FILE, OtherRunError, read_run
@@ -24,6 +24,7 @@ from lsmeter.questions.reproduce.figures import Reproduced, reproduced
 from lsmeter.questions.reproduce.judge import Judged, Verdict, judge, known_facts
 from lsmeter.questions.reproduce.parts import Part
 from lsmeter.questions.reproduce.rules import Rule
+from lsmeter.tables.values import many
 
 if TYPE_CHECKING:
     from lsmeter.catalogue.studies.study import Claim, Study
@@ -157,21 +158,31 @@ def with_size(study: Study, item: Judged, *, of_kernels: bool = True) -> Judged:
 
 
 def show_parts(plan: Plan, options: ReproduceOptions) -> None:
-    """Say what each part is, and how long it would take."""
+    """Say what each part is, and how long it would take, and all of them."""
     for name in plan.left_out:
         SCREEN.say(f"{plan.study.name}: {name}: {_LEFT_OUT}")
+    known: list[float] = []
     for name, experiment in plan.experiments.items():
         SCREEN.say(f"{plan.study.name}: {name}: {experiment.title}", style="bold")
         missing = [kernel for kernel in experiment.kernels if _recipe(kernel)]
         for kernel in missing:
             SCREEN.say(f"{'takes':<12}build {kernel}: about 10 minutes a kernel on two cores")
         there = [kernel for kernel in experiment.kernels if kernel not in missing]
-        if there:
-            known = experiment.model_copy(update={"kernels": there})
-            try:
-                measure([known], name, options, dry_run=True, announce=False)
-            except LsmeterError as error:
-                _say_failed(name, error)
+        length_s = _foretold(name, experiment, there, options) if there else None
+        known += [] if missing or length_s is None else [length_s]
+    unknown = len(plan.experiments) - len(known)
+    said = f"; of {many(unknown, 'part')} it is not known" if unknown else ""
+    SCREEN.say(f"{plan.study.name}: in all about {clock(sum(known))}{said}", style="bold")
+
+
+def _foretold(
+    name: str, experiment: Experiment, kernels: list[str], options: ReproduceOptions
+) -> float | None:
+    try:
+        return foretell([experiment.model_copy(update={"kernels": kernels})], options)
+    except LsmeterError as error:
+        _say_failed(name, error)
+        return None
 
 
 def reproduce_study(plan: Plan, options: ReproduceOptions) -> tuple[Reproduced, ExitCode]:
