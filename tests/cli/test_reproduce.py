@@ -142,6 +142,17 @@ def test_what_is_wrong_with_a_study_is_one_line(
     assert "Traceback" not in done.err
 
 
+@pytest.mark.network
+def test_a_dry_run_says_how_long_all_parts_take(in_process: InProcess, study: Path) -> None:
+    done = in_process("reproduce", f"./{study.name}", "--dry-run")
+    last = done.err.strip().splitlines()[-1]
+    assert (done.code, done.out) == (0, "")
+    assert last.startswith("mine: in all about ")
+    # One is to be built first; the other is known where such boots were made before.
+    known = "none like it was made here" not in done.err
+    assert last.endswith(f"; not known: {'1 part' if known else '2 parts'}")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

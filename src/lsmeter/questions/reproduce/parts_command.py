@@ -171,7 +171,7 @@ def show_parts(plan: Plan, options: ReproduceOptions) -> None:
         length_s = _foretold(name, experiment, there, options) if there else None
         known += [] if missing or length_s is None else [length_s]
     unknown = len(plan.experiments) - len(known)
-    said = f"; of {many(unknown, 'part')} it is not known" if unknown else ""
+    said = f"; not known: {many(unknown, 'part')}" if unknown else ""
     SCREEN.say(f"{plan.study.name}: in all about {clock(sum(known))}{said}", style="bold")
 
 
