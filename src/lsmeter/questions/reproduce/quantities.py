@@ -451,7 +451,7 @@ def _joined(found: Sequence[Finding], *, decides: bool) -> Finding:
         clearest = max(deciding, key=lambda item: item.clear)
         if clearest.clear < (needed := _needed(tests)):
             times = math.ceil((needed / clearest.clear) ** 2)
-            why = f"one of {tests} comparisons is as far off by chance: {clearest.text}"
+            why = f"chance may put one of {tests} comparisons as far off"
             why += f"; at most {max(2, times)} times the boots would tell"
             return replace(clearest, holds=None, tests=tests, why=why)
         told = [item for item in deciding if item.clear >= needed]
