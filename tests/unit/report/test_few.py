@@ -5,18 +5,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from lsmeter.core.model import Boot
 from lsmeter.core.model.conclusion import Verdict
+from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.cells.covers import left_out, once_in
+from lsmeter.questions.cost.document import document_of
 from lsmeter.questions.workload import document as shown
 from lsmeter.questions.workload.figures import BootFigures, Compared, Measured, Workloads
 from lsmeter.statistics.compare import compare
 from lsmeter.statistics.estimate import BootReadings, rarest
 from lsmeter.statistics.means import compare_ratios, pooled, pooled_ratios
 from lsmeter.tables import numbers
+from lsmeter.tables.model import Detail
+from lsmeter.tables.render import render
 from tests.statistics.simulated import boot, cycle_cost
 from tests.unit.model_builders import benchmark, change
 from tests.unit.report import builders
@@ -136,3 +142,23 @@ def test_a_cost_that_may_be_missed_is_rarer_than_what_is_said() -> None:
     cycles = 4000
     met = (draw.random((2000, cycles)) < 1 / rarest(cycles)).any(axis=1).mean()
     assert met >= 0.98
+
+
+EXEC = Path(__file__).parents[2] / "data" / "stored" / "0.1.0" / "exec.lsmeter"
+
+
+@pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.parametrize("lost", ["true", "true part=all", "true part=user"])
+def test_a_command_without_one_of_its_numbers_is_reported(lost: str, *, empty: bool) -> None:
+    """Boots come from elsewhere as well: what is gone has no number, and no traceback."""
+
+    def altered(boot: Boot) -> Boot:
+        left = [item for item in boot.samples if item.benchmark != lost]
+        gone = [replace(item, values=()) for item in boot.samples if item.benchmark == lost]
+        return replace(boot, samples=(*left, *(gone if empty else ())))
+
+    run = read_run(EXEC)
+    for boots in (map(altered, run.boots), (altered(run.boots[0]), *run.boots[1:])):
+        changed = replace(run, boots=tuple(boots))
+        for detail in Detail:
+            assert "nan" not in render(document_of(changed)(detail), "text").split()

@@ -123,10 +123,11 @@ def _totals(
         found: Comparison | None = getattr(by_setup.get(item.place.setup), part, None)
         return found
 
-    def kernel(item: Measured) -> int:
+    def kernel(item: Measured) -> int | None:
         found = against("kernel", item)
         decided = old if found is None else found.decided.value
-        return round(item.mean(item.kernel) if decided is None else decided)
+        known = decided if decided is not None and math.isfinite(decided) else None
+        return item.mean(item.kernel) if known is None else round(known)
 
     fields = (
         SETUP,
@@ -135,7 +136,7 @@ def _totals(
             "kernel_overhead", "overhead, %", lambda i: _cell(against("kernel", i)), Kind.PERCENT
         ),
         Field("all_overhead", "of all, %", lambda i: _cell(against("all", i)), Kind.PERCENT),
-        Field("user_insns", "user", lambda i: round(i.mean(i.user))),
+        Field("user_insns", "user", lambda i: i.mean(i.user)),
         Field("user_difference", "differs", lambda i: _difference(against("user", i)), Kind.CHANGE),
         Field("boots", "boots", lambda i: len(i.kernel)),
     )
@@ -270,9 +271,11 @@ def _hooks(base: Measured, item: Measured, most: int | None) -> Table:
         (name, round(item.hooks[name][0], 1), round(added[name])) for name in names[:most]
     ]
     rest = math.fsum(added[name] for name in names[len(rows) :])
-    total = item.mean(item.kernel) - base.mean(base.kernel)
     rows += [(f"{len(names) - len(rows)} others", None, round(rest))] * (len(rows) < len(names))
-    rows.append(("outside of hooks", None, round(total - math.fsum(added.values()))))
+    levels = item.mean(item.kernel), base.mean(base.kernel)
+    if levels[0] is not None and levels[1] is not None:
+        outside = levels[0] - levels[1] - math.fsum(added.values())
+        rows.append(("outside of hooks", None, round(outside)))
     setup = item.place.setup
     title = f"{setup}: what each hook adds over {base.place.setup}"
     return Table(f"hooks-{setup}", title, columns, tuple(rows), more=_left(len(names), most))

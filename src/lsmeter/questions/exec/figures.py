@@ -98,9 +98,9 @@ class Measured:
         """The kernel instructions inside the code of security modules."""
         return {name: of for name, of in self.code.items() if name not in NO_MODULE}
 
-    def mean(self, values: Sequence[int]) -> float:
-        """Return the mean over boots."""
-        return fmean(values) if values else math.nan
+    def mean(self, values: Sequence[int]) -> int | None:
+        """Return the mean over boots, in whole instructions; None where no boot has it."""
+        return round(fmean(values)) if values else None
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def find_commands(run: RunData) -> Commands:
 
 def _has_number(boot: Boot, command: Command) -> bool:
     return boot.status.usable and any(
-        item.benchmark == command.name and item.status is BenchmarkStatus.OK
+        item.benchmark == command.name and item.status is BenchmarkStatus.OK and item.values
         for item in boot.samples
     )
 
