@@ -89,8 +89,8 @@ class Study:
     parts are experiments as plain data, by name; quick what is laid over each where less is to be
     measured, left_out those that are not measured then. sources are kernel sources by series,
     missing what of the study is not measured here, lists the names that rules may use. compared
-    and plots are what its document shows. minutes are how long it took on two cores, whole and as
-    quick has it, 0 where that is not known.
+    and plots are what its document shows. minutes are about how long it takes on two cores, whole
+    and as quick has it, 0 where that is not known.
     """
 
     name: str

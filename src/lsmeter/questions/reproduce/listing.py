@@ -7,7 +7,7 @@ from lsmeter.catalogue.studies.study import Claim, Study, find_study, study_name
 from lsmeter.tables.fields import Field, named, tabled
 from lsmeter.tables.model import Document, Item, Kind, Section
 
-_MINUTES = "min: on two cores, once kernels and images are built; what is measured is kept."
+_MINUTES = "min: about, on two cores, once kernels and images are built; what is measured is kept."
 
 
 def list_studies() -> Document:
