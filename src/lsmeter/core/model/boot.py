@@ -75,6 +75,11 @@ class Samples:
     delay_ns: int | None = None  # of the sweep that it belongs to
     said: tuple[str, ...] = ()  # by the client of each batch at last; text from outside
 
+    @property
+    def usable(self) -> bool:
+        """Whether its readings may become numbers."""
+        return self.status is BenchmarkStatus.OK and bool(self.values)
+
 
 @dataclass(frozen=True)
 class HookReadings:

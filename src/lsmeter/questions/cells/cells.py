@@ -91,7 +91,7 @@ def _unread(
     stored: Counter[str] = Counter()
     for boot in boots:
         if boot.status.usable:
-            stored.update(item.benchmark for item in boot.samples if _has_values(item))
+            stored.update(item.benchmark for item in boot.samples if item.usable)
     for name, count in stored.items():
         if lost := count - len(readings.get(name, ())):
             title = f"{name}: {lost} of {count} boots of {setup} on {kernel} say no unit of it"
@@ -100,7 +100,7 @@ def _unread(
 
 
 def _stored(boot: Boot) -> dict[str, BootReadings]:
-    items = [item for item in boot.samples if _has_values(item)]
+    items = [item for item in boot.samples if item.usable]
     costs = cycle_costs([item.whole for item in items])
     return {
         item.benchmark: BootReadings(
@@ -108,10 +108,6 @@ def _stored(boot: Boot) -> dict[str, BootReadings]:
         )
         for item, cost in zip(items, costs, strict=True)
     }
-
-
-def _has_values(item: Samples) -> bool:
-    return item.status is BenchmarkStatus.OK and bool(item.values)
 
 
 def compare_cells(

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median_low
 
-from lsmeter.core.model import Benchmark, BenchmarkStatus, Boot, Place, Problem
+from lsmeter.core.model import Benchmark, Boot, Place, Problem
 from lsmeter.measure.results.boots import read_output
 from lsmeter.measure.results.directory import RunData
 from lsmeter.measure.results.manifest import ManifestCell
@@ -130,7 +130,7 @@ def _boot_readings(
         raise DamagedEventsError("what the plugin counted is missing")
     regions = parse_events(data.decode("ascii", errors="replace"))
     for place, samples in enumerate(boot.samples):
-        if samples.status is BenchmarkStatus.OK and samples.values:
+        if samples.usable:
             region = regions.get(place, RegionEvents(place, (), 0))
             found = _read(region, len(samples.values), cell.warmup)
             counted = () if isinstance(found, str) else [vector[_INSNS] for vector in found]

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from statistics import fmean
 from typing import Any
 
 from lsmeter.core.groups import grouped
@@ -123,11 +124,10 @@ def _totals(
         found: Comparison | None = getattr(by_setup.get(item.place.setup), part, None)
         return found
 
-    def kernel(item: Measured) -> int | None:
+    def kernel(item: Measured) -> int:
         found = against("kernel", item)
         decided = old if found is None else found.decided.value
-        known = decided if decided is not None and math.isfinite(decided) else None
-        return item.mean(item.kernel) if known is None else round(known)
+        return round(item.kernel_insns if decided is None else decided)
 
     fields = (
         SETUP,
@@ -136,7 +136,7 @@ def _totals(
             "kernel_overhead", "overhead, %", lambda i: _cell(against("kernel", i)), Kind.PERCENT
         ),
         Field("all_overhead", "of all, %", lambda i: _cell(against("all", i)), Kind.PERCENT),
-        Field("user_insns", "user", lambda i: i.mean(i.user)),
+        Field("user_insns", "user", lambda i: round(fmean(i.user)) if i.user else None),
         Field("user_difference", "differs", lambda i: _difference(against("user", i)), Kind.CHANGE),
         Field("boots", "boots", lambda i: len(i.kernel)),
     )
@@ -271,11 +271,9 @@ def _hooks(base: Measured, item: Measured, most: int | None) -> Table:
         (name, round(item.hooks[name][0], 1), round(added[name])) for name in names[:most]
     ]
     rest = math.fsum(added[name] for name in names[len(rows) :])
+    total = item.kernel_insns - base.kernel_insns
     rows += [(f"{len(names) - len(rows)} others", None, round(rest))] * (len(rows) < len(names))
-    levels = item.mean(item.kernel), base.mean(base.kernel)
-    if levels[0] is not None and levels[1] is not None:
-        outside = levels[0] - levels[1] - math.fsum(added.values())
-        rows.append(("outside of hooks", None, round(outside)))
+    rows.append(("outside of hooks", None, round(total - math.fsum(added.values()))))
     setup = item.place.setup
     title = f"{setup}: what each hook adds over {base.place.setup}"
     return Table(f"hooks-{setup}", title, columns, tuple(rows), more=_left(len(names), most))

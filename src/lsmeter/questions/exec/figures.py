@@ -15,7 +15,7 @@ from statistics import fmean
 
 from lsmeter.core.groups import grouped
 from lsmeter.core.inputs import whole_number
-from lsmeter.core.model import BenchmarkStatus, Boot, Place, Problem
+from lsmeter.core.model import Boot, Place, Problem
 from lsmeter.core.model.commands import ALL, USER, Command
 from lsmeter.core.model.conclusion import Comparison, Estimate
 from lsmeter.measure.results.boots import read_output
@@ -74,7 +74,10 @@ class Added:
 
 @dataclass(frozen=True)
 class Measured:
-    """A command under one setup: means over boots, in instructions; values are those of boots."""
+    """A command under one setup: means over boots, in instructions; values are those of boots.
+
+    Of a run directory from elsewhere user may be empty.
+    """
 
     place: Place
     kernel: tuple[int, ...]
@@ -98,9 +101,10 @@ class Measured:
         """The kernel instructions inside the code of security modules."""
         return {name: of for name, of in self.code.items() if name not in NO_MODULE}
 
-    def mean(self, values: Sequence[int]) -> int | None:
-        """Return the mean over boots, in whole instructions; None where no boot has it."""
-        return round(fmean(values)) if values else None
+    @property
+    def kernel_insns(self) -> float:
+        """The kernel's part, mean over boots."""
+        return fmean(self.kernel)
 
 
 @dataclass(frozen=True)
@@ -168,8 +172,7 @@ def find_commands(run: RunData) -> Commands:
 
 def _has_number(boot: Boot, command: Command) -> bool:
     return boot.status.usable and any(
-        item.benchmark == command.name and item.status is BenchmarkStatus.OK and item.values
-        for item in boot.samples
+        item.benchmark == command.name and item.usable for item in boot.samples
     )
 
 
