@@ -99,19 +99,28 @@ def _half(mean: float, boots: int, spread: Spread) -> float:
 class Difference(Change):
     """How far a tested level is from its baseline; value is what the ratios make of that.
 
-    boots is how many each would take, 0 where the verdict stands; p is how often a setup that
-    changes nothing would be found as far off, `correct` makes it one of all comparisons.
+    p is how often a setup that changes nothing would be found as far off, level that of a verdict:
+    `correct` makes both those of one of all comparisons.
     """
 
     verdict: Verdict
-    boots: int
-    p: float
     spread: Spread
+    p: float
+    level: float = LEVEL
 
     @property
     def seen(self) -> bool:
         """Say whether it is more than chance makes."""
         return self.p <= ALPHA
+
+    @property
+    def boots(self) -> int:
+        """How many boots of each side would tell an open difference from none; 0: too many."""
+        if self.verdict is not Verdict.INCONCLUSIVE or not self.spread.freedom or not self.overhead:
+            return 0
+        one = self.spread.fraction * (1 + self.overhead)
+        enough = _errors(self.level) * one < abs(self.overhead)
+        return int(enough.argmax()) + 2 if enough.any() else 0
 
 
 def compare_ratios(
@@ -131,14 +140,12 @@ def compare_ratios(
     half = _half(ratio, len(found), spread)
     bounds = (ratio - 1, ratio - 1 - half, ratio - 1 + half)
     value, low, high = (baseline * bound for bound in bounds)
-    difference = Difference(
+    return Difference(
         *(baseline, baseline * ratio, value, low, high, *bounds),
         verdict=_verdict(bounds[1], bounds[2], margin),
-        boots=0,
-        p=_chance(ratio, half, spread),
         spread=spread,
+        p=_chance(ratio, half, spread),
     )
-    return _with_boots(difference, LEVEL)
 
 
 def correct(found: Sequence[Difference]) -> list[Difference]:
@@ -151,7 +158,7 @@ def correct(found: Sequence[Difference]) -> list[Difference]:
     for item, p in zip(found, holm([item.p for item in found]), strict=True):
         told = p <= ALPHA or item.verdict not in {Verdict.SLOWER, Verdict.FASTER}
         verdict = item.verdict if told else Verdict.INCONCLUSIVE
-        corrected.append(_with_boots(replace(item, verdict=verdict, p=p), level))
+        corrected.append(replace(item, verdict=verdict, p=p, level=level))
     return corrected
 
 
@@ -170,16 +177,6 @@ def _verdict(low: float, high: float, margin: float) -> Verdict:
     if high < 0 and low < -margin:
         return Verdict.FASTER
     return Verdict.EQUIVALENT if -margin <= low <= high <= margin else Verdict.INCONCLUSIVE
-
-
-def _with_boots(item: Difference, level: float) -> Difference:
-    """Say how many boots of each side would tell an open difference from none; 0: too many."""
-    boots = 0
-    if item.verdict is Verdict.INCONCLUSIVE and item.spread.freedom and item.overhead:
-        one = item.spread.fraction * (1 + item.overhead)
-        enough = _errors(level) * one < abs(item.overhead)
-        boots = int(enough.argmax()) + 2 if enough.any() else 0
-    return replace(item, boots=boots)
 
 
 @cache

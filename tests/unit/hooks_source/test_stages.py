@@ -436,7 +436,7 @@ def test_barriers_name_functions_and_not_the_ways_of_interest() -> None:
 
 @pytest.fixture
 def limited_cpu() -> Iterator[None]:
-    """Fail what takes a minute of CPU time; each of these takes less than a second."""
+    """Fail what takes a minute of CPU time; each of these takes a second or two."""
 
     def fail(_number: int, _frame: object) -> None:
         raise AssertionError("it takes more than a minute of CPU time")

@@ -114,8 +114,8 @@ def conclude(claim: Claim, found: Mapping[Where, Finding]) -> Judged:
     """Return the verdict over all places, and which of them decided."""
     decided = quantities.every(found.values())
     verdict = {True: Verdict.HOLDS, False: Verdict.FAILS, None: Verdict.OPEN}[decided.holds]
-    is_it = [at for at, item in found.items() if (item.text, item.of) == (decided.text, decided.of)]
-    where = is_it[0] if is_it else _NOWHERE
+    said = (decided.text, decided.of)
+    where = next((at for at, item in found.items() if (item.text, item.of) == said), _NOWHERE)
     why = decided.why if verdict is Verdict.OPEN else ""
     if not found:
         why = "none of the places that it is of was measured"

@@ -59,14 +59,14 @@ class Plan:
         rules, shown = check_rules(study), check_shown(study)
         chosen = [item for item in study.claims if not claims or item.id in claims]
         wanted = set(_needed(study, chosen)) if claims else set(study.parts)
-        made, left_out = {}, []
+        left_out = sorted(study.left_out & wanted) if options.quick else []
+        made = {}
         for name, keys in study.parts.items():
+            if name in left_out:
+                continue
             more = dict(study.quick[name]) if options.quick else {}
             if options.kernel:  # named ones are measured, also where a smaller size has others
                 more.pop("kernels", None)
-            if options.quick and name in study.left_out:
-                left_out += [name] if name in wanted else []
-                continue
             where = f"{study.home / name}.toml"
             found = build_experiment(merge(dict(keys), more), where=where)
             series = options.kernel

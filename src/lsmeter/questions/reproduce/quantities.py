@@ -336,7 +336,12 @@ def _boots(item: Quantity, away: float) -> str:
     half = max(item.value - item.low, item.high - item.value)
     if math.isinf(half):
         return f"{_ONE_BOOT}: measure more"
-    times = math.ceil((half / (away or 1e-9)) ** 2)
+    return _times(half / (away or 1e-9))
+
+
+def _times(narrower: float) -> str:
+    """Say how many more boots would make an interval so many times as narrow."""
+    times = math.ceil(narrower**2)
     if times > _MOST_TIMES:
         return f"more than {_MOST_TIMES} times the boots would be needed"
     return f"at most {max(2, times)} times the boots would tell"
@@ -448,14 +453,13 @@ def _joined(found: Sequence[Finding], *, decides: bool) -> Finding:
 
     tests = sum(item.tests for item in found)
     if deciding := [item for item in found if item.holds is decides]:
+        needed = _needed(tests)
+        if told := [item for item in deciding if item.clear >= needed]:
+            return replace(max(told, key=away), tests=tests)
         clearest = max(deciding, key=lambda item: item.clear)
-        if clearest.clear < (needed := _needed(tests)):
-            times = math.ceil((needed / clearest.clear) ** 2)
-            why = f"chance may put one of {tests} comparisons as far off"
-            why += f"; at most {max(2, times)} times the boots would tell"
-            return replace(clearest, holds=None, tests=tests, why=why)
-        told = [item for item in deciding if item.clear >= needed]
-        return replace(max(told, key=away), tests=tests)
+        why = f"chance may put one of {tests} comparisons as far off; "
+        why += _times(needed / clearest.clear)
+        return replace(clearest, holds=None, tests=tests, why=why)
     if still_open := [item for item in found if item.holds is None]:
         return replace(still_open[0], tests=tests)
     return replace(min(found, key=away), tests=tests)
