@@ -15,7 +15,8 @@ from rich.console import Console
 
 from lsmeter.catalogue.setups import parse_setup
 from lsmeter.cli.live import LiveRun, LiveTasks
-from lsmeter.core.model import BenchmarkStatus, Boot, BootStatus, Samples, Whole
+from lsmeter.core.model import BenchmarkStatus, Boot, BootStatus, Samples, Sampling, Task, Whole
+from lsmeter.core.model.workload import Workload
 from lsmeter.measure.experiment.options import build_experiment
 from lsmeter.measure.experiment.plan import Plan, PlannedBoot
 from lsmeter.measure.run import took
@@ -95,6 +96,25 @@ def test_what_boots_took_is_remembered_by_what_they_did(
     for text in ("", "[]", "{", '{"emulation readings mine whole": "x"}', '{"a": 1e999}'):
         (tmp_path / "took.json").write_text(text)
         assert took.length_s(took.read(), "emulation", own) is None
+
+
+def test_a_boot_of_a_service_takes_as_long_as_its_batches(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LSMETER_CACHE", str(tmp_path))
+    web = Workload("web", "request", "servers", 512, 40, (), (), (), ())
+    short = replace(
+        boots(1)[0].cell,
+        benchmarks=("static",),
+        sampling=Sampling(samples=1, warmup=1),
+        task=Task("workload", workload=web),
+    )
+    longer = replace(short, sampling=Sampling(samples=4, warmup=1))
+    started = took.read()["emulation start"]
+    took.keep("emulation", [(PlannedBoot(short, 0, 0), started + 20, 0.0)])
+    for asked, length_s in ((short, 20), (longer, 50)):
+        found = took.length_s(took.read(), "emulation", PlannedBoot(asked, 0, 0))
+        assert found == pytest.approx(started + length_s)
 
 
 def test_a_guest_that_is_late_is_never_said_to_end_at_once() -> None:

@@ -38,7 +38,7 @@ def read() -> Mapping[str, float]:
 def length_s(times: Mapping[str, float], machine: str, boot: PlannedBoot) -> float | None:
     """Return how long a boot takes by those like it; None where there was none."""
     one = times.get(_kind(machine, boot))
-    return None if one is None else times.get(_start(machine), 0.0) + one * boot.cell.units
+    return None if one is None else times.get(_start(machine), 0.0) + one * _parts(boot)
 
 
 def keep(machine: str, took: Iterable[tuple[PlannedBoot, float, float]]) -> None:
@@ -47,7 +47,7 @@ def keep(machine: str, took: Iterable[tuple[PlannedBoot, float, float]]) -> None
     starts = [start_s for boot, _, start_s in took if start_s and boot.cell.units >= _TELLING]
     start_s = fmean(starts) if starts else read().get(_start(machine), 0.0)
     each = grouped(
-        (_kind(machine, boot), max((wall_s - start_s) / boot.cell.units, _LEAST_S))
+        (_kind(machine, boot), max((wall_s - start_s) / _parts(boot), _LEAST_S))
         for boot, wall_s, _ in took
     )
     if starts:
@@ -64,8 +64,21 @@ def _start(machine: str) -> str:
 
 def _kind(machine: str, boot: PlannedBoot) -> str:
     cell = boot.cell
+    if cell.task.workload is not None:
+        return f"{machine} {cell.task.name} {cell.suite} batch"
     whole = "whole" if cell.sampling.whole_ppm else "quick"
     return f"{machine} {cell.task.name} {cell.suite} {whole}"
+
+
+def _parts(boot: PlannedBoot) -> int:
+    """Return of how many parts of about one length a boot consists: benchmarks, or their batches.
+
+    A service's batch takes long enough that their number is the length of a boot; readings of a
+    system call do not.
+    """
+    cell = boot.cell
+    batches = cell.sampling.samples + cell.sampling.warmup
+    return cell.units * (1 if cell.task.workload is None else batches)
 
 
 def _own() -> dict[str, float]:
