@@ -472,4 +472,19 @@ def test_a_tree_made_to_be_slow_to_read_is_read(text: str) -> None:
             find_hooks(*definitions)
     named = "DEFINE_LSM(x) = {\n.id = &y,\n};"
     files = {"security/x/a.c": text, "security/x/b.c": named, "security/security.c": text}
+    if text.startswith("DEFINE_LSM"):
+        with pytest.raises(UsageError, match=r"security/x/a\.c:1: the module .* cannot be read"):
+            find_modules(files, (), {})
+        return
     assert [module for module in find_modules(files, (), {}) if module.directory == "security/x"]
+
+
+def test_a_module_that_cannot_be_read_is_said() -> None:
+    one = 'DEFINE_LSM(x) = {\n\t.name = "x",\n};\n'
+    long = f"DEFINE_LSM(y) = {{\n{'x' * 5000}\n}};\n"
+    assert len(find_modules({"security/x.c": one * 20}, (), {})) == 20
+    with pytest.raises(UsageError, match=r"security/x\.c: more than 20 modules"):
+        find_modules({"security/x.c": one * 21}, (), {})
+    for text in (one + long, long + one, one + "DEFINE_LSM(y) = other;\n" + one):
+        with pytest.raises(UsageError, match=r"security/x\.c:[14]: the module"):
+            find_modules({"security/x.c": text}, (), {})

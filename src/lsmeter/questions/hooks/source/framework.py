@@ -36,6 +36,7 @@ _POINTER = re.compile(r"\b([A-Za-z_][\w \t]{0,200}?[\s*])\(\s*+\*\s*+(\w++)\s*+\
 _LSM = re.compile(
     r"^[ \t]*DEFINE_(?:EARLY_)?LSM\(\s*+(\w++)\s*+\)\s*+=\s*+\{([^;]{0,4000}+);", re.MULTILINE
 )
+_LSM_HEAD = re.compile(r"^[ \t]*+DEFINE_(?:EARLY_)?LSM\(", re.MULTILINE)
 _NAME = re.compile(r"\.name\s*+=\s*+(\"[^\"]*+\"|\w++)")
 _ID = re.compile(r"\.id\s*+=\s*+&\s*+(\w++)")
 _WHOLE_LIST = re.compile(
@@ -112,14 +113,15 @@ def find_modules(
 ) -> tuple[Module, ...]:
     """Return the modules, by name.
 
-    texts are all .c and .h files of security/ by path, lines their lines of code.
+    texts are all .c and .h files of security/ by path, lines their lines of code. Raises
+    UsageError where a file defines modules that cannot all be read.
     """
     bare = {path: without_comments(text) for path, text in texts.items()}
     found = [
         (_name(match, folder, bare), path if folder == "security" else folder)
         for path, text in bare.items()
         for folder in (path.rpartition("/")[0],)
-        for match in itertools.islice(_LSM.finditer(text), MAX_MODULES)
+        for match in _definitions(path, text)
     ]
     places = {place for _, place in found}
     own = grouped((_place(path, places), path) for path in bare)
@@ -138,6 +140,26 @@ def find_modules(
             if sizes:
                 modules.append(_module(name, folder, called, sum(sizes), _BY_NAME))
     return tuple(sorted(modules, key=lambda module: module.name))
+
+
+def _definitions(path: str, text: str) -> list[re.Match[str]]:
+    """Return the definitions of modules in a file; UsageError where one of them is not read."""
+    found = list(itertools.islice(_LSM.finditer(text), MAX_MODULES + 1))
+    if len(found) > MAX_MODULES:
+        raise UsageError(
+            f"{path}: more than {MAX_MODULES} modules are defined there",
+            hint="the tree is damaged, or newer than this lsmeter knows",
+        )
+    ends = (0, *(match.end() for match in found))
+    starts = (*(match.start() for match in found), len(text))
+    for begin, end in zip(ends, starts, strict=True):
+        if head := _LSM_HEAD.search(text, begin, end):
+            line = text.count("\n", 0, head.start()) + 1
+            raise UsageError(
+                f"{path}:{line}: the module that is defined there cannot be read",
+                hint="the tree is damaged, or newer than this lsmeter knows",
+            )
+    return found
 
 
 def _place(path: str, places: Container[str]) -> str:
