@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from lsmeter.catalogue.studies.study import find_study, study_names
 from lsmeter.measure.experiment.options import merge
+from lsmeter.measure.run import took
 from lsmeter.questions.reproduce.judge import Verdict, conclude
 from lsmeter.questions.reproduce.options_command import ReproduceOptions
 from lsmeter.questions.reproduce.parts import Where
 from lsmeter.questions.reproduce.parts_command import Plan, say_left_out, with_size
 from lsmeter.questions.reproduce.quantities import Finding
-from tests.unit.reproduce.planned import plan_part
+from tests.unit.reproduce.planned import boots_of, plan_part
 
 
 @pytest.mark.parametrize("quick", [False, True], ids=["whole", "quick"])
@@ -24,6 +27,20 @@ def test_setups_and_benchmarks_of_each_part_are_known(name: str, *, quick: bool)
         for setups, benchmarks in plan_part(part, asked):
             assert setups, part
             assert benchmarks, part
+
+
+@pytest.mark.parametrize("quick", [False, True], ids=["whole", "quick"])
+@pytest.mark.parametrize("name", study_names())
+def test_how_long_each_part_takes_is_known_before_anything_was_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, *, quick: bool
+) -> None:
+    monkeypatch.setenv("LSMETER_CACHE", str(tmp_path))
+    study = find_study(name)
+    for part, keys in study.parts.items():
+        asked = merge(dict(keys), dict(study.quick[part]) if quick else {})
+        for boot in boots_of(part, asked):
+            told = took.length_s(took.read(), "emulation", boot)
+            assert told, f"{part}: {boot.cell.task.name} {boot.cell.suite}"
 
 
 @pytest.mark.parametrize(
