@@ -33,10 +33,8 @@ _LSM_HOOK_INIT = re.compile(r"\bLSM_HOOK_INIT\s*+\(\s*+(\w++)\s*+,\s*+(\w++)\s*+
 _UNION = re.compile(r"\bunion\s++security_list_options\s*+\{")
 _END_OF_UNION = re.compile(r"\n[ \t]*+\}")
 _POINTER = re.compile(r"\b([A-Za-z_][\w \t]{0,200}?[\s*])\(\s*+\*\s*+(\w++)\s*+\)\s*+\(")
-_LSM = re.compile(
-    r"^[ \t]*DEFINE_(?:EARLY_)?LSM\(\s*+(\w++)\s*+\)\s*+=\s*+\{([^;]{0,4000}+);", re.MULTILINE
-)
-_LSM_HEAD = re.compile(r"^[ \t]*+DEFINE_(?:EARLY_)?LSM\(", re.MULTILINE)
+_LSM_BEGIN = re.compile(r"^[ \t]*+DEFINE_(?:EARLY_)?LSM\(", re.MULTILINE)
+_LSM = re.compile(_LSM_BEGIN.pattern + r"\s*+(\w++)\s*+\)\s*+=\s*+\{([^;]{0,4000}+);", re.MULTILINE)
 _NAME = re.compile(r"\.name\s*+=\s*+(\"[^\"]*+\"|\w++)")
 _ID = re.compile(r"\.id\s*+=\s*+&\s*+(\w++)")
 _WHOLE_LIST = re.compile(
@@ -145,20 +143,17 @@ def find_modules(
 def _definitions(path: str, text: str) -> list[re.Match[str]]:
     """Return the definitions of modules in a file; UsageError where one of them is not read."""
     found = list(itertools.islice(_LSM.finditer(text), MAX_MODULES + 1))
-    if len(found) > MAX_MODULES:
-        raise UsageError(
-            f"{path}: more than {MAX_MODULES} modules are defined there",
-            hint="the tree is damaged, or newer than this lsmeter knows",
-        )
     ends = (0, *(match.end() for match in found))
     starts = (*(match.start() for match in found), len(text))
-    for begin, end in zip(ends, starts, strict=True):
-        if head := _LSM_HEAD.search(text, begin, end):
-            line = text.count("\n", 0, head.start()) + 1
-            raise UsageError(
-                f"{path}:{line}: the module that is defined there cannot be read",
-                hint="the tree is damaged, or newer than this lsmeter knows",
-            )
+    unread = map(_LSM_BEGIN.search, itertools.repeat(text), ends, starts)
+    wrong = ""
+    if len(found) > MAX_MODULES:
+        wrong = f"{path}: more than {MAX_MODULES} modules are defined there"
+    elif begin := next(filter(None, unread), None):
+        line = text.count("\n", 0, begin.start()) + 1
+        wrong = f"{path}:{line}: the module that is defined there cannot be read"
+    if wrong:
+        raise UsageError(wrong, hint="the tree is damaged, or newer than this lsmeter knows")
     return found
 
 
