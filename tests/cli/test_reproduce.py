@@ -148,9 +148,24 @@ def test_a_dry_run_says_how_long_all_parts_take(in_process: InProcess, study: Pa
     last = done.err.strip().splitlines()[-1]
     assert (done.code, done.out) == (0, "")
     assert last.startswith("mine: in all about ")
-    # One is to be built first; the other is known where such boots were made before.
-    known = "none like it was made here" not in done.err
-    assert last.endswith(f"; not known: {'1 part' if known else '2 parts'}")
+    assert "broken: --config: unknown fragment 'there-is-none'" in done.err
+    assert last.endswith("; not known: 1 part")
+
+
+def test_a_dry_run_counts_kernels_that_are_to_be_built_once(
+    in_process: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LSMETER_CACHE", str(in_process.home / "nothing-yet"))
+    names = ("kernel-build-free", "null-call-free", "selinux-open-above-stat")
+    claims = [word for name in names for word in ("--claim", name)]
+    done = in_process("reproduce", "lsm02", "asiaccs21", *claims, "--kernel", "6.1", "--dry-run")
+    assert (done.code, "not known" in done.err) == (0, False)
+    lines = done.err.splitlines()
+    built = [line.split()[3] for line in lines if "build kernel" in line]
+    assert sorted(built) == ["built:6.1-dac:", "built:6.1-lsm-all:"]
+    # Two suites, five boots of each of two kernels that are not there yet.
+    assert any(line.split()[1:3] == ["20", "boots,"] for line in lines), done.err
+    assert lines[-1].startswith("2 studies: in all about ")
 
 
 @pytest.mark.parametrize(

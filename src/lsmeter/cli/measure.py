@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import typer
 
@@ -127,15 +128,28 @@ def measure(
         return where, code
 
 
-def foretell(experiments: Sequence[Experiment], options: Options) -> float | None:
-    """Say how long experiments would take; return it in seconds, None where it is not known."""
+def foretell(
+    experiments: Sequence[Experiment],
+    options: Options,
+    unbuilt: Mapping[str, Kernel],
+    counted: set[str],
+) -> float | None:
+    """Say how long experiments would take; return it in seconds, None where it is not known.
+
+    unbuilt: kernels that are built first, by name. counted: see show_times.
+    """
     machine = machine_for(options, experiments)
-    plan = _planned(experiments, experiments, machine, build=False)
-    return show_times(plan, machine, options)
+    plan = _planned(experiments, experiments, machine, unbuilt, build=False)
+    return show_times(plan, machine, options, counted)
 
 
 def _planned(
-    experiments: Experiments, named: Sequence[Experiment], machine: Machine, *, build: bool
+    experiments: Experiments,
+    named: Sequence[Experiment],
+    machine: Machine,
+    unbuilt: Mapping[str, Kernel] = MappingProxyType({}),
+    *,
+    build: bool,
 ) -> Plan:
     """Plan experiments: check their names, then fetch their kernels and build their images."""
     running = machine.kernels() if isinstance(machine, HasHosts) else ()
@@ -161,6 +175,7 @@ def _planned(
         if not callable(experiments):
             experiments = named
         names = dict.fromkeys(name for item in named for name in item.kernels)
+        own |= unbuilt
         found = {name: own.get(name) or _kernel(name, request) for name in names}
         made = experiments(tuple(found.values())) if callable(experiments) else experiments
         check_arches(made, found)

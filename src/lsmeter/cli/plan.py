@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 
 from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import clock
@@ -16,6 +17,7 @@ from lsmeter.measure.instruments import find_instrument
 from lsmeter.measure.run import took
 from lsmeter.measure.run.execute import is_stored
 from lsmeter.measure.run.pace import Pace
+from lsmeter.sources.kernels.sources.built import PREFIX as BUILT
 from lsmeter.tables.lines import wrapped
 
 
@@ -60,16 +62,23 @@ def _described(kernel: Kernel) -> str:
     return f"{kernel.name} ({kernel.release}{version})"
 
 
-def show_times(plan: Plan, machine: Machine, options: Options) -> float | None:
+def show_times(
+    plan: Plan, machine: Machine, options: Options, counted: set[str] | None = None
+) -> float | None:
     """Say how long each part of a plan would take, by how long such parts took before.
 
-    Returns their sum in seconds, None where one is not known.
+    counted: kernels and images that an earlier plan has made by then; those of this one are added.
+    Returns the sum in seconds, None where a part's length is not known.
     """
     times, instrument = took.read(), find_instrument(plan.experiment.instrument)
     kernels = {cell.kernel.name for cell in plan.cells if not cell.kernel.image_sha256}
     images = {cell.image.name for cell in plan.cells if cell.image and not cell.image.sha256}
-    parts = [(f"fetch kernel {name}", times.get("fetch")) for name in sorted(kernels)]
-    parts += [(f"build image {name}", times.get(f"image {name}")) for name in sorted(images)]
+    counted = set() if counted is None else counted
+    parts = [_of_kernel(name, times) for name in sorted(kernels - counted)]
+    parts += [
+        (f"build image {name}", times.get(f"image {name}")) for name in sorted(images - counted)
+    ]
+    counted |= kernels | images
     places = machine.places if isinstance(machine, Spreads) else cores()
     jobs = (options.jobs or places) if instrument.side_by_side else 1
     again = options.fresh or not instrument.reusable
@@ -83,3 +92,8 @@ def show_times(plan: Plan, machine: Machine, options: Options) -> float | None:
         SCREEN.say(f"{'takes':<12}{name}: {'about ' * (length_s is not None)}{about}")
     lengths = [length_s for _, length_s in parts if length_s is not None]
     return sum(lengths) if len(lengths) == len(parts) else None
+
+
+def _of_kernel(name: str, times: Mapping[str, float]) -> tuple[str, float | None]:
+    made = "build" if name.startswith(BUILT) else "fetch"
+    return f"{made} kernel {name}", times.get(made)

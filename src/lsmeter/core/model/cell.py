@@ -254,7 +254,8 @@ class Cell:
         """Name all that can change the result, in 16 hex digits."""
         setup = self.setup
         parts: dict[str, object] = {
-            "kernel": self.kernel.image_sha256,
+            # One that is not here yet, in a plan, has no digest.
+            "kernel": self.kernel.image_sha256 or self.kernel.name,
             "boot_protocol": self.kernel.boot_protocol.value,
             "modules": [module.sha256 for module in self.kernel.modules],
             # By content: two names of one configuration share their results.

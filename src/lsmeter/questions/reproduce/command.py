@@ -59,7 +59,7 @@ def reproduce(
     """
     from lsmeter.questions.reproduce import document as documents
     from lsmeter.questions.reproduce.listing import list_claims, list_studies
-    from lsmeter.questions.reproduce.parts_command import Plan, reproduce_study, show_parts
+    from lsmeter.questions.reproduce.parts_command import Plan, foretell_studies, reproduce_study
 
     if listing and not studies:
         show(list_studies())
@@ -77,8 +77,7 @@ def reproduce(
         return ExitCode.OK
     plans = [Plan.of(study, options, claim or ()) for study in found]
     if options.dry_run:
-        for plan in plans:
-            show_parts(plan, options)
+        foretell_studies(plans, options)
         return ExitCode.OK
     done, code = [], ExitCode.OK
     for plan in plans:

@@ -16,6 +16,7 @@ from lsmeter.cli.console import SCREEN
 from lsmeter.cli.live import LiveTasks, clock
 from lsmeter.cli.measure import foretell, measure
 from lsmeter.core.errors import ExitCode, LsmeterError, UsageError
+from lsmeter.core.model.arch import arch_of_host
 from lsmeter.measure.experiment.options import Experiment, build_experiment, merge
 from lsmeter.measure.results.directory import MANIFEST_FILE, OtherRunError, read_run
 from lsmeter.questions.reproduce.causes import explain_claims, plan_attribution
@@ -157,29 +158,49 @@ def with_size(study: Study, item: Judged, *, of_kernels: bool = True) -> Judged:
     return replace(item, why=f"{item.why}; {said}") if said else item
 
 
-def show_parts(plan: Plan, options: ReproduceOptions) -> None:
-    """Say what each part is, and how long it would take, and all of them."""
+def foretell_studies(plans: Sequence[Plan], options: ReproduceOptions) -> None:
+    """Say what the parts of studies are, and how long they would take; what they share once."""
+    counted = set[str]()
+    lengths_s = [_foretell_parts(plan, options, counted) for plan in plans]
+    if len(plans) > 1:
+        known_s = sum(length_s for length_s, _ in lengths_s)
+        unknown = sum(count for _, count in lengths_s)
+        SCREEN.say(f"{len(plans)} studies: {_said(known_s, unknown)}", style="bold")
+
+
+def _said(known_s: float, unknown: int) -> str:
+    lacking = f"; not known: {many(unknown, 'part')}" if unknown else ""
+    return f"in all about {clock(known_s)}{lacking}"
+
+
+def _foretell_parts(plan: Plan, options: ReproduceOptions, counted: set[str]) -> tuple[float, int]:
+    """Return the sum in seconds, and of how many parts the length is not known."""
     for name in plan.left_out:
         SCREEN.say(f"{plan.study.name}: {name}: {_LEFT_OUT}")
-    known: list[float] = []
+    known = list[float]()
     for name, experiment in plan.experiments.items():
         SCREEN.say(f"{plan.study.name}: {name}: {experiment.title}", style="bold")
-        missing = [kernel for kernel in experiment.kernels if _recipe(kernel)]
-        for kernel in missing:
-            SCREEN.say(f"{'takes':<12}build {kernel}: about 10 minutes a kernel on two cores")
-        there = [kernel for kernel in experiment.kernels if kernel not in missing]
-        length_s = _foretold(name, experiment, there, options) if there else None
-        known += [] if missing or length_s is None else [length_s]
+        length_s = _foretold(name, experiment, options, counted)
+        known += [] if length_s is None else [length_s]
+    SCREEN.say("boots that attribute what does not hold are known only then, and not in the sum")
     unknown = len(plan.experiments) - len(known)
-    said = f"; not known: {many(unknown, 'part')}" if unknown else ""
-    SCREEN.say(f"{plan.study.name}: in all about {clock(sum(known))}{said}", style="bold")
+    SCREEN.say(f"{plan.study.name}: {_said(sum(known), unknown)}", style="bold")
+    return sum(known), unknown
 
 
 def _foretold(
-    name: str, experiment: Experiment, kernels: list[str], options: ReproduceOptions
+    name: str, experiment: Experiment, options: ReproduceOptions, counted: set[str]
 ) -> float | None:
+    from lsmeter.sources.kernels.build.builder import foresee_kernel
+
+    recipes = {kernel: _recipe(kernel) for kernel in experiment.kernels}
     try:
-        return foretell([experiment.model_copy(update={"kernels": kernels})], options)
+        unbuilt = {
+            kernel: foresee_kernel(kernel, [recipe[1]], arch_of_host())
+            for kernel, recipe in recipes.items()
+            if recipe is not None
+        }
+        return foretell([experiment], options, unbuilt, counted)
     except LsmeterError as error:
         _say_failed(name, error)
         return None

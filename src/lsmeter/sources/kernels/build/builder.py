@@ -20,7 +20,7 @@ from pathlib import Path
 
 from lsmeter.core import process
 from lsmeter.core.errors import BuildError, InfrastructureError, LsmeterError
-from lsmeter.core.model import Kernel
+from lsmeter.core.model import Artifact, Kernel
 from lsmeter.core.model.arch import X86_64, Arch, arch_of_host
 from lsmeter.core.progress import Progress, shown
 from lsmeter.core.storage import locked, make_dir, sha256_of, write_atomic
@@ -128,6 +128,32 @@ def build_kernel(
     return store.to_kernel(store.get_built(wanted))
 
 
+def foresee_kernel(name: str, configs: Sequence[str], arch: Arch) -> Kernel:
+    """Return the kernel that fragments would make, for a plan: as asked for, without an image."""
+    assignments = fragment.merge([part.of_arch(arch) for part in _load_fragments(configs)])
+    config = {item.option: item.value for item in assignments}
+    made = [MDP_POLICY] if config.get(_SELINUX) == "y" else []
+    return Kernel(
+        name,
+        "not built yet",
+        "",
+        "",
+        Path("KERNEL"),
+        "",
+        next(iter(arch.boards)),
+        arch=arch.name,
+        config=config,
+        artifacts={item: Artifact(Path(item), "") for item in made},
+    )
+
+
+def _load_fragments(configs: Sequence[str]) -> tuple[fragment.Fragment, ...]:
+    """Return the named fragments after the foundation that they stand on."""
+    named = [fragment.load_fragment(word) for word in dict.fromkeys(configs)]
+    foundation = fragment.foundation_of(named)
+    return (*([fragment.load_fragment(foundation)] if foundation else ()), *named)
+
+
 def prepare(
     source: str,
     configs: Sequence[str],
@@ -136,10 +162,7 @@ def prepare(
     arch: Arch = X86_64,
 ) -> Recipe:
     """Read all that goes into a kernel; mistakes of the user are reported here."""
-    named = [fragment.load_fragment(word) for word in dict.fromkeys(configs)]
-    foundation = fragment.foundation_of(named)
-    below = [fragment.load_fragment(foundation)] if foundation else []
-    fragments = tuple(part.of_arch(arch) for part in (*below, *named))
+    fragments = tuple(part.of_arch(arch) for part in _load_fragments(configs))
     shipped_lsms = [fragment.shipped_lsm(word) for part in fragments for word in part.with_lsm]
     lsms = tuple(with_lsm.read_lsm(path) for path in (*shipped_lsms, *with_lsms))
     requests = [fragment.Fragment(f"--with-lsm {lsm.name}", "", lsm.assignments) for lsm in lsms]
