@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
-from types import MappingProxyType
 
 import typer
 
@@ -104,7 +103,7 @@ def measure(
     """
     known = named if callable(experiments) else experiments
     machine = machine_for(options, known)
-    plan = _planned(experiments, known, machine, build=not dry_run)
+    plan = _planned(experiments, known, machine, {}, build=not dry_run)
     if announce:
         show_plan(plan, machine, commands=dry_run)
     if dry_run:
@@ -147,7 +146,7 @@ def _planned(
     experiments: Experiments,
     named: Sequence[Experiment],
     machine: Machine,
-    unbuilt: Mapping[str, Kernel] = MappingProxyType({}),
+    unbuilt: Mapping[str, Kernel],
     *,
     build: bool,
 ) -> Plan:
@@ -175,8 +174,8 @@ def _planned(
         if not callable(experiments):
             experiments = named
         names = dict.fromkeys(name for item in named for name in item.kernels)
-        own |= unbuilt
-        found = {name: own.get(name) or _kernel(name, request) for name in names}
+        known = {**own, **unbuilt}
+        found = {name: known.get(name) or _kernel(name, request) for name in names}
         made = experiments(tuple(found.values())) if callable(experiments) else experiments
         check_arches(made, found)
         return _plan(made, found, benchmarks, machine, tasks, build=build)
@@ -282,9 +281,7 @@ def _kernel(name: str, request: Request) -> Kernel:
     except InfrastructureError:
         if not request.offline:
             raise
-        arch = arch_of(name)
-        protocol = next(iter(arch.boards))
-        return Kernel(name, "not here yet", "", "", Path("KERNEL"), "", protocol, arch=arch.name)
+        return Kernel.foreseen(name, arch_of(name))
 
 
 def _image(name: str, arch: Arch, own: str | None, tasks: LiveTasks, *, build: bool) -> Image | str:

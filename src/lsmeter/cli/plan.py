@@ -71,10 +71,10 @@ def show_times(
     Returns the sum in seconds, None where a part's length is not known.
     """
     times, instrument = took.read(), find_instrument(plan.experiment.instrument)
-    kernels = {cell.kernel.name for cell in plan.cells if not cell.kernel.image_sha256}
+    kernels = {cell.kernel.name for cell in plan.cells if not cell.kernel.is_here}
     images = {cell.image.name for cell in plan.cells if cell.image and not cell.image.sha256}
     counted = set() if counted is None else counted
-    parts = [_of_kernel(name, times) for name in sorted(kernels - counted)]
+    parts = [_foretell_kernel(name, times) for name in sorted(kernels - counted)]
     parts += [
         (f"build image {name}", times.get(f"image {name}")) for name in sorted(images - counted)
     ]
@@ -94,6 +94,6 @@ def show_times(
     return sum(lengths) if len(lengths) == len(parts) else None
 
 
-def _of_kernel(name: str, times: Mapping[str, float]) -> tuple[str, float | None]:
+def _foretell_kernel(name: str, times: Mapping[str, float]) -> tuple[str, float | None]:
     made = "build" if name.startswith(BUILT) else "fetch"
     return f"{made} kernel {name}", times.get(made)

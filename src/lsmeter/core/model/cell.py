@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
-from lsmeter.core.model.arch import X86_64, BootProtocol
+from lsmeter.core.model.arch import X86_64, Arch, BootProtocol
 from lsmeter.core.model.commands import Command
 from lsmeter.core.model.series import Series, series_of
 from lsmeter.core.model.setup import Setup
@@ -91,7 +92,7 @@ class Kernel:
     version: str  # of the package, or "" when it has none
     origin: str  # one line on where it came from
     image: Path
-    image_sha256: str
+    image_sha256: str  # "" while it is yet to be fetched or built
     boot_protocol: BootProtocol
     # Build options without CONFIG_ ("HZ": "250"), empty when unknown.
     config: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -100,6 +101,29 @@ class Kernel:
     # Further files that were made with it, by name: mdp-policy (SELinux's minimal policy).
     artifacts: Mapping[str, Artifact] = field(default_factory=dict, hash=False)
     arch: str = X86_64.name
+
+    @classmethod
+    def foreseen(
+        cls,
+        name: str,
+        arch: Arch,
+        config: Mapping[str, str] = MappingProxyType({}),
+        artifacts: Iterable[str] = (),
+    ) -> Kernel:
+        """Return a kernel that is yet to be fetched or built, for a plan of its boots."""
+        made = {item: Artifact(Path(item), "") for item in artifacts}
+        where, protocol = Path("KERNEL"), next(iter(arch.boards))
+        return cls(
+            *(name, "not here yet", "", "", where, "", protocol),
+            config=dict(config),
+            artifacts=made,
+            arch=arch.name,
+        )
+
+    @property
+    def is_here(self) -> bool:
+        """Whether its image is, which a plan can do without."""
+        return bool(self.image_sha256)
 
     @property
     def runs(self) -> bool:
@@ -254,7 +278,6 @@ class Cell:
         """Name all that can change the result, in 16 hex digits."""
         setup = self.setup
         parts: dict[str, object] = {
-            # One that is not here yet, in a plan, has no digest.
             "kernel": self.kernel.image_sha256 or self.kernel.name,
             "boot_protocol": self.kernel.boot_protocol.value,
             "modules": [module.sha256 for module in self.kernel.modules],

@@ -215,7 +215,7 @@ def missing_options(kernel: Kernel, needed: Iterable[str]) -> tuple[str, ...]:
     """Return which of the options that are needed `kernel` was built without, if that is known."""
     if not kernel.config:
         return ()
-    unsaid = "n" if kernel.image_sha256 else "y"  # by default, in one that is not built yet
+    unsaid = "n" if kernel.is_here else "y"  # by default, in one that is not built yet
     lacking = (name for name in needed if kernel.config.get(name, unsaid) not in {"y", "m"})
     return tuple(f"CONFIG_{name}" for name in lacking)
 

@@ -160,15 +160,16 @@ def with_size(study: Study, item: Judged, *, of_kernels: bool = True) -> Judged:
 
 def foretell_studies(plans: Sequence[Plan], options: ReproduceOptions) -> None:
     """Say what the parts of studies are, and how long they would take; what they share once."""
+    SCREEN.say("boots that attribute what does not hold are known only then, and not in the sum")
     counted = set[str]()
     lengths_s = [_foretell_parts(plan, options, counted) for plan in plans]
     if len(plans) > 1:
         known_s = sum(length_s for length_s, _ in lengths_s)
         unknown = sum(count for _, count in lengths_s)
-        SCREEN.say(f"{len(plans)} studies: {_said(known_s, unknown)}", style="bold")
+        SCREEN.say(f"{len(plans)} studies: {_describe_length(known_s, unknown)}", style="bold")
 
 
-def _said(known_s: float, unknown: int) -> str:
+def _describe_length(known_s: float, unknown: int) -> str:
     lacking = f"; not known: {many(unknown, 'part')}" if unknown else ""
     return f"in all about {clock(known_s)}{lacking}"
 
@@ -182,9 +183,8 @@ def _foretell_parts(plan: Plan, options: ReproduceOptions, counted: set[str]) ->
         SCREEN.say(f"{plan.study.name}: {name}: {experiment.title}", style="bold")
         length_s = _foretold(name, experiment, options, counted)
         known += [] if length_s is None else [length_s]
-    SCREEN.say("boots that attribute what does not hold are known only then, and not in the sum")
     unknown = len(plan.experiments) - len(known)
-    SCREEN.say(f"{plan.study.name}: {_said(sum(known), unknown)}", style="bold")
+    SCREEN.say(f"{plan.study.name}: {_describe_length(sum(known), unknown)}", style="bold")
     return sum(known), unknown
 
 

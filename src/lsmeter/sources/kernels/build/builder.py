@@ -20,7 +20,7 @@ from pathlib import Path
 
 from lsmeter.core import process
 from lsmeter.core.errors import BuildError, InfrastructureError, LsmeterError
-from lsmeter.core.model import Artifact, Kernel
+from lsmeter.core.model import Kernel
 from lsmeter.core.model.arch import X86_64, Arch, arch_of_host
 from lsmeter.core.progress import Progress, shown
 from lsmeter.core.storage import locked, make_dir, sha256_of, write_atomic
@@ -133,18 +133,7 @@ def foresee_kernel(name: str, configs: Sequence[str], arch: Arch) -> Kernel:
     assignments = fragment.merge([part.of_arch(arch) for part in _load_fragments(configs)])
     config = {item.option: item.value for item in assignments}
     made = [MDP_POLICY] if config.get(_SELINUX) == "y" else []
-    return Kernel(
-        name,
-        "not built yet",
-        "",
-        "",
-        Path("KERNEL"),
-        "",
-        next(iter(arch.boards)),
-        arch=arch.name,
-        config=config,
-        artifacts={item: Artifact(Path(item), "") for item in made},
-    )
+    return Kernel.foreseen(name, arch, config, made)
 
 
 def _load_fragments(configs: Sequence[str]) -> tuple[fragment.Fragment, ...]:
