@@ -186,3 +186,24 @@ def test_a_setup_that_shares_its_cells_with_another_is_left_out(main: RunData) -
     both = replace(main, manifest=replace(main.manifest, cells=(*cells, other)))
     found = narrowed(both, ["selinux"], (), None).manifest.cells
     assert {cell.place.setup for cell in found} == {"capability", "selinux"}
+
+
+def test_a_stored_boot_is_copied_where_the_run_lacks_it_or_has_other_bytes(
+    main: RunData, tmp_path: Path
+) -> None:
+    boot = main.boots[0]
+    stored, home = main.folder(boot), boot_folder(tmp_path, boot)
+    names = [path.name for path in stored.iterdir() if path.name != BOOT_FILE]
+
+    def copied() -> list[tuple[str, int]]:
+        copy_boot(stored, names, tmp_path, boot)
+        assert all((home / name).read_bytes() == (stored / name).read_bytes() for name in names)
+        return sorted((path.name, path.stat().st_ino) for path in home.iterdir())
+
+    first = copied()
+    assert copied() == first  # not written again
+    (home / BOOT_FILE).write_bytes(b"{}")
+    copied()
+    assert (home / BOOT_FILE).read_bytes() == (stored / BOOT_FILE).read_bytes()
+    (home / names[0]).unlink()
+    copied()

@@ -162,11 +162,20 @@ def _ours(path: Path) -> bool:
 
 
 def copy_boot(stored: Path, files: Iterable[str], run: Path, planned: BootId) -> None:
-    """Copy a boot that is stored, and whose files are known, into a run."""
-    write_files(
-        boot_folder(run, planned),
-        {name: read_plain(stored / name) for name in (*files, BOOT_FILE)},
-    )
+    """Copy a boot that is stored, and whose files are known, into a run that may have it."""
+    home = boot_folder(run, planned)
+    kept = {name: read_plain(stored / name) for name in (*files, BOOT_FILE)}
+    if not all(_holds(home / name, data) for name, data in kept.items()):
+        # The store has it: a loss of power costs nothing that was measured.
+        write_files(home, kept, lasting=False)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """Tell whether a regular file has this content."""
+    try:
+        return read_plain(path) == data
+    except DamagedResultError:
+        return False
 
 
 def read_manifest(path: Path) -> Manifest:

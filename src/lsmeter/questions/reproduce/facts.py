@@ -18,12 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lsmeter.catalogue.studies import Published
-from lsmeter.core.model import Benchmark, Place
 from lsmeter.core.model.conclusion import Change, Comparison
 from lsmeter.questions.attribution.account import account
 from lsmeter.questions.cells.cells import CellResult, compare_cells
 from lsmeter.questions.index.figures import run_indices
-from lsmeter.questions.reproduce.parts import KEYWORDS, Part, Where
+from lsmeter.questions.reproduce.parts import KEYWORDS, Part, Row, Where
 from lsmeter.questions.reproduce.quantities import PERCENT, MissingError, Quantity, Source
 from lsmeter.questions.workload.figures import KERNEL, USER, Measured
 from lsmeter.statistics.blocks import deviation, student
@@ -85,20 +84,11 @@ class Facts:
 
     def rows(self, pattern: str, **at: str) -> list[str]:
         """Return the benchmarks that were measured and match SUITE/PATTERN, controls left out."""
-        suite, _, wanted = pattern.partition("/")
-        every = (
-            (part, item.place, item.benchmark)
-            for part in self._parts_of(at)
-            for item in part.measured
-        )
-        found = dict.fromkeys(
-            f"{suite}/{item.id}"
-            for part, place, item in every
-            if (place.suite, part.where(place), item.control) == (suite, self._at(at), False)
-            and fnmatch.fnmatchcase(item.id, wanted)
-        )
+        where = self._at(at)
+        every = (name for part in self._parts_of(at) for name in part.named.get(where, ()))
+        found = dict.fromkeys(name for name in every if fnmatch.fnmatchcase(name, pattern))
         if not found:
-            raise MissingError(f"{pattern}: not measured on {self._at(at)}")
+            raise MissingError(f"{pattern}: not measured on {where}")
         return list(found)
 
     def ov(
@@ -199,11 +189,11 @@ class Facts:
 
     def _measured(self, setup: str, benchmark: str, at: Mapping[str, str]) -> list[_Found]:
         """Return the cells that have readings of a benchmark; MissingError where none has."""
-        suite, _, name = benchmark.partition("/")
+        row = Row(self._at(at), setup, benchmark)
         found = [
-            one
-            for one in self._cells(setup, suite, at)
-            if any(item.benchmark.id == name for item in one.cell.estimates)
+            _Found(part, cell)
+            for part in self._parts_of(at)
+            for cell in part.estimated.get(row, ())
         ]
         if not found:
             raise MissingError(self._lacking(setup, benchmark, at))
@@ -227,23 +217,23 @@ class Facts:
 
     def hook_calls(self, setup: str, benchmark: str, hooks: str = "*", **at: str) -> Quantity:
         """Return how often hooks whose name matches a pattern run in one operation."""
-        wanted = self._at(at), setup, benchmark
+        row = Row(self._at(at), setup, benchmark)
         for part in self._parts_of(at):
-            for place, item in part.counts.benchmarks:
-                if _row(part, place, item) == wanted:
-                    found = part.counts.of(place, item)
-                    runs = sum(c.runs for c in found if fnmatch.fnmatchcase(c.name, hooks))
-                    return _quantity([runs] * 3, "", Source(part.name, benchmark, place), hooks)
+            if row in part.counted:
+                found = part.counts.of(*part.counted[row])
+                runs = sum(c.runs for c in found if fnmatch.fnmatchcase(c.name, hooks))
+                source = Source(part.name, benchmark, part.counted[row][0])
+                return _quantity([runs] * 3, "", source, hooks)
         raise MissingError(f"{benchmark}: hooks of {setup} not counted on {self._at(at)}")
 
     def lookups(
         self, setup: str, benchmark: str, counter: str = "avc.lookups", **at: str
     ) -> Quantity:
         """Return how far a module's own counter goes in one operation."""
-        wanted = self._at(at), setup, benchmark
+        wanted = Row(self._at(at), setup, benchmark)
         for part in self._parts_of(at):
             for item in part.slopes.lookups:
-                if item.name == counter and _row(part, item.place, item.benchmark) == wanted:
+                if item.name == counter and part.row(item.place, item.benchmark) == wanted:
                     source = Source(part.name, benchmark, item.place)
                     return _quantity([item.runs] * 3, "", source, counter)
         raise MissingError(f"{benchmark}: no {counter} of {setup} on {self._at(at)}")
@@ -261,11 +251,11 @@ class Facts:
         return _quantity([fit.r2] * 3, "", source, "r²")
 
     def _line(self, benchmark: str, at: Mapping[str, str]) -> tuple[Regression, Source]:
+        here = self._at(at), benchmark
         for part in self._parts_of(at):
-            for item in part.slopes.slopes:
-                where, _, name = _row(part, item.place, item.benchmark)
-                if (where, name) == (self._at(at), benchmark):
-                    return item.regression, Source(part.name, benchmark, item.place)
+            if here in part.lines:
+                item = part.lines[here]
+                return item.regression, Source(part.name, benchmark, item.place)
         raise MissingError(f"{benchmark}: no slope on {self._at(at)}")
 
     def per_component(self, operation: str, **at: str) -> Quantity:
@@ -308,10 +298,10 @@ class Facts:
         return _quantity((found.value, found.low, found.high), unit, source, _named(setup, of))
 
     def _workload(self, setup: str, benchmark: str, at: Mapping[str, str]) -> tuple[Part, Measured]:
-        wanted = self._at(at), setup, benchmark
+        wanted = Row(self._at(at), setup, benchmark)
         for part in self._parts_of(at):
             for item in part.workloads.measured:
-                if _row(part, item.place, item.benchmark) == wanted:
+                if part.row(item.place, item.benchmark) == wanted:
                     return part, item
         raise MissingError(self._lacking(setup, benchmark, at))
 
@@ -392,11 +382,6 @@ class Facts:
             )
         number, label = float(value), f"{module} {what} of {where.kernel}".strip()
         return Quantity(number, number, number, name=label)
-
-
-def _row(part: Part, place: Place, benchmark: Benchmark) -> tuple[Where, str, str]:
-    """Return where a benchmark ran, its setup, and its name as rules have it."""
-    return part.where(place), place.setup, f"{place.suite}/{benchmark.id}"
 
 
 def _named(setup: str, of: str) -> str:
