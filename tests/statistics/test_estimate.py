@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsmeter.core.model import BenchmarkStatus, Whole
+from lsmeter.statistics.compare import compare
 from lsmeter.statistics.estimate import (
     LEAST_SHARE,
     BootReadings,
@@ -90,6 +91,14 @@ def test_ticked_readings_are_not_in_the_mean() -> None:
 
 def test_there_is_no_mean_where_a_tick_fell_into_every_reading() -> None:
     assert Side([readings(1, [100, 200], (0, 1))]).in_line_mean() is None
+
+
+def test_a_mean_hides_no_boot_whose_every_call_had_a_tick() -> None:
+    # As creat on a file system whose search grew: 80 times as many instructions in one boot.
+    quick, slow = readings(1, [100, 100]), readings(2, [8000, 8100], (0, 1))
+    assert Side([quick, slow]).in_line_mean() is None
+    sides = [quick, slow], [readings(1, [150, 150]), readings(2, [8050, 8150], (0, 1))]
+    assert compare(*sides, margin=0.01).mean is None
 
 
 @pytest.mark.parametrize("percent", [10, 40, 55, 60, 90])

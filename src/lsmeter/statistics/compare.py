@@ -230,7 +230,7 @@ def _mean_change(
     baseline: Side, tested: Side, pairs: Sequence[Values], better: Better
 ) -> Change | None:
     sides = (baseline, tested)
-    if not all(side.clean for side in sides):
+    if not all(side.has_mean for side in sides):
         return None
     pooled = [side.clean_values for side in sides]
     if pairs and not any(side.ticked for side in sides):

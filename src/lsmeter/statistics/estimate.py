@@ -153,6 +153,11 @@ class Side(Sequence[BootReadings]):
         """Their means by seed."""
         return dict(zip(self.clean, means([*self.clean.values()]), strict=True))
 
+    @property
+    def has_mean(self) -> bool:
+        """Whether each boot has a reading without a tick: a mean of some boots hides the others."""
+        return all(boot.boot in self.clean for boot in self)
+
     @cached_property
     def cycles(self) -> dict[int, CycleCost]:
         """By seed what a cycle costs, of the boots in which that was measured."""
@@ -173,8 +178,8 @@ class Side(Sequence[BootReadings]):
         return (max(clean) - mode(clean)) / cycles
 
     def in_line_mean(self) -> Mean | None:
-        """Average the readings into which no tick fell; None where there is not a single one."""
-        if not self.clean:
+        """Average the readings into which no tick fell; None where a boot has not a single one."""
+        if not self.has_mean:
             return None
         pooled = self.clean_values
         value, half = float(pooled.mean()), half_width(pooled)
