@@ -207,3 +207,7 @@ def test_a_stored_boot_is_copied_where_the_run_lacks_it_or_has_other_bytes(
     assert (home / BOOT_FILE).read_bytes() == (stored / BOOT_FILE).read_bytes()
     (home / names[0]).unlink()
     copied()
+    (home / names[0]).unlink()
+    (home / names[0]).symlink_to(stored / names[0])
+    copied()
+    assert not (home / names[0]).is_symlink()

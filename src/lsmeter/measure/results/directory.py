@@ -171,9 +171,9 @@ def copy_boot(stored: Path, files: Iterable[str], run: Path, planned: BootId) ->
 
 
 def _holds(path: Path, data: bytes) -> bool:
-    """Tell whether a regular file has this content."""
+    """Tell whether a file of the run's own, and no link, has this content."""
     try:
-        return read_plain(path) == data
+        return not path.is_symlink() and read_plain(path) == data
     except DamagedResultError:
         return False
 
