@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -14,7 +15,7 @@ import pytest
 from lsmeter.core.model import Benchmark, Metric, Place
 from lsmeter.measure.results.directory import read_run
 from lsmeter.questions.reproduce.facts import Facts
-from lsmeter.questions.reproduce.parts import Part, Row, Where
+from lsmeter.questions.reproduce.parts import Part, Where
 from lsmeter.questions.reproduce.quantities import MissingError, above, mean
 from lsmeter.questions.workload.figures import KERNEL, Measured
 from tests.unit.attribution.recorded import write_run
@@ -38,19 +39,14 @@ def _measured(kernel: str, setup: str, *kernel_insns: float) -> Measured:
 
 def _facts(*measured: Measured, where: Where = _WHERE) -> Facts:
     """Return the functions of a part, whose kernels are named by their series."""
-
-    def row(place: Place, benchmark: Benchmark) -> Row:
-        series = place.kernel.partition(":")[2].split("-")[0]
-        name = f"{place.suite}/{benchmark.id}"
-        return Row(where._replace(kernel=series), place.setup, name)
-
     part = SimpleNamespace(
         name="servers",
         workloads=SimpleNamespace(measured=measured),
-        row=row,
+        where=lambda place: where._replace(kernel=place.kernel.partition(":")[2].split("-")[0]),
         cells=(),
         run=SimpleNamespace(manifest=SimpleNamespace(problems=())),
     )
+    part.row = partial(Part.row, cast("Part", part))
     return Facts({"servers": cast("Part", part)}, where, "servers")
 
 

@@ -87,10 +87,10 @@ class Part:
 
     @cached_property
     def named(self) -> Mapping[Where, Sequence[str]]:
-        """The benchmarks with a cost, as SUITE/ID; controls left out."""
+        """The benchmarks with a cost, each once, as SUITE/ID; controls left out."""
         measured = (item for item in self.measured if not item.benchmark.control)
-        rows = dict.fromkeys(self.row(item.place, item.benchmark) for item in measured)
-        return grouped((row.where, row.benchmark) for row in rows)
+        rows = (self.row(item.place, item.benchmark) for item in measured)
+        return grouped(dict.fromkeys((row.where, row.benchmark) for row in rows))
 
     @cached_property
     def estimated(self) -> Mapping[Row, Sequence[CellResult]]:
