@@ -85,7 +85,7 @@ def test_kernels_that_are_named_are_measured_in_a_smaller_reproduction_too() -> 
         (
             "html-kernel-load-higher",
             "web-sweep/static concurrency=8: not measured under capability on 6.1 ext4 root",
-            "--quick leaves web-sweep/static concurrency=8 out of part web",
+            "--quick leaves web-sweep/static concurrency=8 out of part static",
         ),
         # What the smaller size has as well is missing for another reason.
         (
@@ -104,7 +104,12 @@ def test_what_a_smaller_size_leaves_out_of_a_claim_is_said(claim: str, why: str,
 @pytest.mark.parametrize(
     ("name", "claim", "of_kernels", "said"),
     [
-        ("thesis15", "html-kernel-load-higher", True, "--quick leaves ext2, xfs out of part web"),
+        (
+            "thesis15",
+            "html-kernel-load-higher",
+            True,
+            "--quick leaves ext2, xfs out of part static",
+        ),
         ("thesis15", "sftp-kernel-load-undecided", True, ""),  # of ext4 alone
         (
             "asiaccs21",

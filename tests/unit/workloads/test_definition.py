@@ -56,6 +56,13 @@ def test_a_file_gives_a_benchmark_for_each_combination(tmp_path: Path) -> None:
     assert offer.sampling.samples >= 2
 
 
+def test_a_batch_has_as_many_units_as_are_asked_for_at_once(tmp_path: Path) -> None:
+    text = WHOLE.replace("clients", "concurrency").replace("[1, 8]", "[1, 100, 128]")
+    batches = load_workload(written(tmp_path, text)).workload.batches
+    assert [item.units for item in batches] == [100, 100, 128]
+    assert batches[2].client == ("/bin/client", "-n", "128", "-c", "128", "small")
+
+
 def test_any_name_that_a_parameter_may_have_is_filled_in(tmp_path: Path) -> None:
     text = WHOLE.replace("clients", "clients-2-x")
     first = load_workload(written(tmp_path, text)).workload.batches[0]

@@ -134,8 +134,9 @@ def _offer(name: str, table: _File, path: Path) -> Offer:
             )
             if benchmarks.setdefault(benchmark.id, benchmark) is not benchmark:
                 raise UsageError(f"{path}: two benchmarks are '{benchmark.id}'", hint=_HINT)
-            client = tuple(_filled(item.client, item.units, dict(params), path))
-            batches.append(Batch(benchmark.id, item.units, client, item.account))
+            units = max(item.units, _at_once(dict(params)))
+            client = tuple(_filled(item.client, units, dict(params), path))
+            batches.append(Batch(benchmark.id, units, client, item.account))
     if len(batches) > _MOST_BENCHMARKS:
         raise UsageError(f"{path}: {len(batches)} benchmarks, at most {_MOST_BENCHMARKS}")
     workload = Workload(
@@ -160,6 +161,12 @@ def _combinations(
     values = [value if isinstance(value, list) else [value] for value in params.values()]
     for chosen in product(*values):
         yield tuple(zip(params, chosen, strict=True))
+
+
+def _at_once(params: Mapping[str, ParamValue]) -> int:
+    """Return how many units are asked for at once, which a batch has at least; 0: not said."""
+    value = params.get("concurrency", 0)
+    return value if isinstance(value, int) else 0
 
 
 def _image(path: Path, name: str) -> str:
