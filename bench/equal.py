@@ -6,15 +6,18 @@ Usage: python bench/equal.py record DIR [--program LSMETER] [--only NAME,...]
 
 Recorded are the JSON forms of the main experiment (whole costs included), three kernels, an
 attributed run, sweeps on two kernels, counts of hooks, hooks against policies, suites, events, a
-comparison, a gate, a history, an index and an estimate: 12 minutes, with the kernel
+web server, a comparison, a gate, a history, an index and an estimate: with the kernel
 built:6.1-lsm-all. Numbers are matched by what they are of: kernel, setup, benchmark, hook and the
-name of the field. Times and texts are left out.
+name of the field. Times and texts are left out. A timed run has other numbers each time: both
+sides read the boots that the first one made. What is no JSON (the main experiment in every other
+format) is compared number by number, in order.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import time
@@ -51,7 +54,14 @@ RUNS: dict[str, tuple[str, ...]] = {
         *("run", "experiments/events.toml", "--kernel", "debian:6.1"),
         *_each("--setup", "capability", "selinux"),
     ),
+    "web": ("run", "--suite", "web", *_each("--setup", "capability", "selinux-enforcing")),
+    "timed": (
+        *("run", "--instrument", "timed", "--quick", "--suite", "file"),
+        *_each("--setup", "capability", "selinux"),
+    ),
 }
+_KEPT = frozenset({"timed"})  # boots of it are made once, for both sides
+_FORMATS = ("text", "markdown", "csv", "html", "bmf", "kcidb", "table")
 _PROFILE = "tests/data/profiles/strace-c-f.txt"
 # What is read from the runs, or measured by a command of its own.
 VIEWS: dict[str, tuple[str, ...]] = {
@@ -66,6 +76,9 @@ VIEWS: dict[str, tuple[str, ...]] = {
     "slopes2": ("slopes", "--kernel", "debian:6.12", "--fresh"),
     "lookups": ("slopes", "--kernel", "debian:6.1", "--lookups", "selinux", "--fresh"),
     "count": ("hooks", "count", *_each("--setup", "capability", "selinux")),
+    **{f"main-{form}": ("report", "r-main", "--format", form) for form in _FORMATS},
+    "gate-junit": ("gate", "r-main", "r-main2", "--format", "junit"),
+    "gate-ktap": ("gate", "r-main", "r-main2", "--format", "ktap"),
 }
 
 # What says of what a number is. All is measured in one suite, on tmpfs, as root.
@@ -78,6 +91,10 @@ _LEFT_OUT = frozenset(
     {"version", "wall_s", "created", "command", "host", "tools", "notes", "conditions"}
 )
 
+_NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w])")
+# When a run was made and where, its boots' digests, what made it.
+_MADE = re.compile(r"\d{4}-\d\d-\d\d[T ]\S*|(?<![<\w])/[\w.+-]+/\S*|\b[0-9a-f]{12,}\b|made by:.*")
+
 
 def record(home: Path, program: list[str], only: frozenset[str] = frozenset()) -> None:
     """Measure everything, or what is named, into `home`."""
@@ -85,8 +102,10 @@ def record(home: Path, program: list[str], only: frozenset[str] = frozenset()) -
     for name, words in (*RUNS.items(), *VIEWS.items()):
         if only and name not in only:
             continue
-        more = ("--fresh", "--run-dir", f"r-{name}") if name in RUNS else ("--format", "json")
-        form = "txt" if name in RUNS else "json"
+        more: tuple[str, ...] = () if "--format" in words else ("--format", "json")
+        if name in RUNS:
+            more = ("--run-dir", f"r-{name}", *(() if name in _KEPT else ("--fresh",)))
+        form = "json" if "json" in more else "txt"
         command = [*program, *map(_placed, words), *more]
         _run(home, command, home / f"{name}.{form}", name)
 
@@ -126,7 +145,7 @@ def compare(before: Path, after: Path) -> int:
     """Print what differs; return how many numbers do."""
     worse = 0
     for name in VIEWS:
-        old, new = (_read(home / f"{name}.json") for home in (before, after))
+        old, new = (_read(home / name) for home in (before, after))
         if old is None or new is None:
             print(f"{name}: not recorded on {'both sides' if old is new else 'one side'}")
             continue
@@ -150,10 +169,24 @@ def _summarize(what: str, keys: Iterable[tuple[str, ...]]) -> None:
         print(f"  {what}: " + ", ".join(f"{key} {n:,}" for key, n in found.most_common()))
 
 
-def _read(path: Path) -> dict[tuple[str, ...], float] | None:
-    if not path.is_file() or not path.stat().st_size:
-        return None
-    return dict(numbers(json.loads(path.read_bytes())))
+def _read(stem: Path) -> dict[tuple[str, ...], float] | None:
+    document, text = (stem.with_name(f"{stem.name}.{form}") for form in ("json", "txt"))
+    if document.is_file() and document.stat().st_size:
+        return dict(numbers(json.loads(document.read_bytes())))
+    if text.is_file() and text.stat().st_size:
+        return dict(_in_text(text.read_text()))
+    return None
+
+
+def _in_text(text: str) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Yield every number of a text with its line, and how many lines like it came before."""
+    seen: Counter[str] = Counter()
+    for line in text.splitlines():
+        words = _MADE.sub("", line)
+        shape = _NUMBER.sub("#", words)
+        seen[shape] += 1
+        for index, word in enumerate(_NUMBER.findall(words)):
+            yield (shape[:200], str(seen[shape]), str(index)), float(word.replace(",", ""))
 
 
 def main() -> int:
