@@ -91,6 +91,7 @@ def test_the_worked_example_is_a_workload() -> None:
         (('operation = "get"', 'operation = "Get it"'), "benchmarks.0.operation"),
         (("{clients}", "{client}"), "client"),
         (("units = 100", "units = 0"), "units"),
+        (("clients = [1, 8]", "concurrency = 1000001, clients = 1"), "concurrency"),
         (("place =", "memory_mib = 2048\nplace ="), "memory_mib"),
         (("units = 100", 'units = "100"'), "units"),
         (("selinux =", "smack ="), "smack"),

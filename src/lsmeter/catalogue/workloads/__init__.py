@@ -27,6 +27,7 @@ _HOME = Path(__file__).parent
 _HINT = "every key: lsmeter help workloads"
 _PLACE = re.compile(r"\{([a-z][a-z0-9_-]{0,49})\}")
 _MOST_BENCHMARKS = 128  # of one workload, as probe/protocol/limits.h has it
+_MOST_UNITS = 1_000_000  # of a batch
 
 _Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,49}$")]
 _Word = Annotated[str, Field(pattern=r"^[ -~]{1,500}$")]
@@ -60,7 +61,7 @@ class _Benchmark(_Table):
 
     operation: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,30}$")]
     title: _Text
-    units: int = Field(ge=1, le=1_000_000)
+    units: int = Field(ge=1, le=_MOST_UNITS)
     client: _Words
     params: dict[_Name, Annotated[list[_Value], Field(min_length=1, max_length=50)] | _Value] = {}
     account: Literal["client", "service"] = "client"
@@ -134,8 +135,9 @@ def _offer(name: str, table: _File, path: Path) -> Offer:
             )
             if benchmarks.setdefault(benchmark.id, benchmark) is not benchmark:
                 raise UsageError(f"{path}: two benchmarks are '{benchmark.id}'", hint=_HINT)
-            units = max(item.units, _at_once(dict(params)))
-            client = tuple(_filled(item.client, units, dict(params), path))
+            values = dict(params)
+            units = max(item.units, _at_once(values, path))
+            client = tuple(_filled(item.client, units, values, path))
             batches.append(Batch(benchmark.id, units, client, item.account))
     if len(batches) > _MOST_BENCHMARKS:
         raise UsageError(f"{path}: {len(batches)} benchmarks, at most {_MOST_BENCHMARKS}")
@@ -163,10 +165,14 @@ def _combinations(
         yield tuple(zip(params, chosen, strict=True))
 
 
-def _at_once(params: Mapping[str, ParamValue]) -> int:
+def _at_once(params: Mapping[str, ParamValue], path: Path) -> int:
     """Return how many units are asked for at once, which a batch has at least; 0: not said."""
     value = params.get("concurrency", 0)
-    return value if isinstance(value, int) else 0
+    if not isinstance(value, int):
+        return 0
+    if value > _MOST_UNITS:
+        raise UsageError(f"{path}: concurrency: {value} at once, at most {_MOST_UNITS}", hint=_HINT)
+    return value
 
 
 def _image(path: Path, name: str) -> str:
