@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Measures with two versions of lsmeter and says which numbers differ.
 
-Usage: python bench/equal.py record DIR [--program LSMETER] [--only NAME,...]
+Usage: python bench/equal.py record DIR [--program LSMETER] [--only NAME,...] [--timed RUN]
        python bench/equal.py compare BEFORE AFTER
 
 Recorded are the JSON forms of the main experiment (whole costs included), three kernels, an
 attributed run, sweeps on two kernels, counts of hooks, hooks against policies, suites, events, a
 web server, a comparison, a gate, a history, an index and an estimate: with the kernel
 built:6.1-lsm-all. Numbers are matched by what they are of: kernel, setup, benchmark, hook and the
-name of the field. Times and texts are left out. A timed run has other numbers each time: both
-sides read the boots that the first one made. What is no JSON (the main experiment in every other
-format) is compared number by number, in order.
+name of the field. Times and texts are left out. A timed run has other numbers each time:
+both sides report RUN, which was made before. The main experiment in text formats and a gate's are
+compared by the numbers of lines that are alike but for these.
 """
 
 from __future__ import annotations
@@ -55,12 +55,8 @@ RUNS: dict[str, tuple[str, ...]] = {
         *_each("--setup", "capability", "selinux"),
     ),
     "web": ("run", "--suite", "web", *_each("--setup", "capability", "selinux-enforcing")),
-    "timed": (
-        *("run", "--instrument", "timed", "--quick", "--suite", "file"),
-        *_each("--setup", "capability", "selinux"),
-    ),
 }
-_KEPT = frozenset({"timed"})  # boots of it are made once, for both sides
+_TIMED = "timed"
 _FORMATS = ("text", "markdown", "csv", "html", "bmf", "kcidb", "table")
 _PROFILE = "tests/data/profiles/strace-c-f.txt"
 # What is read from the runs, or measured by a command of its own.
@@ -91,20 +87,25 @@ _LEFT_OUT = frozenset(
     {"version", "wall_s", "created", "command", "host", "tools", "notes", "conditions"}
 )
 
-_NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w])")
-# When a run was made and where, its boots' digests, what made it.
-_MADE = re.compile(r"\d{4}-\d\d-\d\d[T ]\S*|(?<![<\w])/[\w.+-]+/\S*|\b[0-9a-f]{12,}\b|made by:.*")
+_NUMBER = re.compile(r"(?<![\w.,])[-\u2212+]?\d[\d,]*(?:\.\d+)?(?![\w])")
+# When a run was made and where, its boots' digests, what made it, how much memory was there.
+_MADE = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\S*|(?<![<\w])/[\w.+-]+/\S*|\b[0-9a-f]{12,}\b|(made by:|memory_mib\b).*"
+)
 
 
-def record(home: Path, program: list[str], only: frozenset[str] = frozenset()) -> None:
-    """Measure everything, or what is named, into `home`."""
+def record(
+    home: Path, program: list[str], only: frozenset[str] = frozenset(), timed: Path | None = None
+) -> None:
+    """Measure everything, or what is named, into `home`; report a timed run that is there."""
     home.mkdir(parents=True, exist_ok=True)
-    for name, words in (*RUNS.items(), *VIEWS.items()):
+    stored = {_TIMED: ("report", str(timed.resolve()))} if timed else {}
+    for name, words in (RUNS | VIEWS | stored).items():
         if only and name not in only:
             continue
         more: tuple[str, ...] = () if "--format" in words else ("--format", "json")
         if name in RUNS:
-            more = ("--run-dir", f"r-{name}", *(() if name in _KEPT else ("--fresh",)))
+            more = ("--fresh", "--run-dir", f"r-{name}")
         form = "json" if "json" in more else "txt"
         command = [*program, *map(_placed, words), *more]
         _run(home, command, home / f"{name}.{form}", name)
@@ -144,7 +145,7 @@ def numbers(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 def compare(before: Path, after: Path) -> int:
     """Print what differs; return how many numbers do."""
     worse = 0
-    for name in VIEWS:
+    for name in (*VIEWS, _TIMED):
         old, new = (_read(home / name) for home in (before, after))
         if old is None or new is None:
             print(f"{name}: not recorded on {'both sides' if old is new else 'one side'}")
@@ -186,7 +187,10 @@ def _in_text(text: str) -> Iterator[tuple[tuple[str, ...], float]]:
         shape = _NUMBER.sub("#", words)
         seen[shape] += 1
         for index, word in enumerate(_NUMBER.findall(words)):
-            yield (shape[:200], str(seen[shape]), str(index)), float(word.replace(",", ""))
+            yield (
+                (shape[:200], str(seen[shape]), str(index)),
+                float(word.replace(",", "").replace("\u2212", "-")),
+            )
 
 
 def main() -> int:
@@ -197,13 +201,15 @@ def main() -> int:
     measure.add_argument("home", type=Path)
     measure.add_argument("--program", default=f"{sys.executable} -m lsmeter")
     measure.add_argument("--only", default="", help="runs and views, separated by commas")
+    measure.add_argument("--timed", type=Path, metavar="RUN", help="a timed run to report")
     both = commands.add_parser("compare")
     both.add_argument("before", type=Path)
     both.add_argument("after", type=Path)
     found = parser.parse_args()
     if found.command == "compare":
         return 1 if compare(found.before, found.after) else 0
-    record(found.home, found.program.split(), frozenset(filter(None, found.only.split(","))))
+    only = frozenset(filter(None, found.only.split(",")))
+    record(found.home, found.program.split(), only, found.timed)
     return 0
 
 
